@@ -14,20 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muster.client.account_views import TokenView, UserView
     from muster.client.client import Client
     from muster.client.errors import MusterError, Problem
     from muster.client.handles import JobHandle, LogChunk
+    from muster.client.node_views import ClusterView, NodeView
     from muster.client.specs import Job, Role
-    from muster.client.views import (
-        ClusterView,
-        EventView,
-        ExplanationView,
-        JobView,
-        NodeView,
-        TaskView,
-        TokenView,
-        UserView,
-    )
+    from muster.client.views import EventView, ExplanationView, JobView, TaskView
 
 __all__ = [
     "Client",
@@ -48,12 +41,16 @@ __all__ = [
 ]
 _MODULES = {
     "Client": "client",
+    "ClusterView": "node_views",
     "Job": "specs",
     "JobHandle": "handles",
     "LogChunk": "handles",
     "MusterError": "errors",
     "Problem": "errors",
+    "NodeView": "node_views",
     "Role": "specs",
+    "TokenView": "account_views",
+    "UserView": "account_views",
 }
 
 

@@ -12,35 +12,41 @@ from typing import TYPE_CHECKING, Any
 from muster.client import contexts
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.handles import JobHandle, job_events
-from muster.client.sse import read_events
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Announce, Progress
-from muster.client.views import (
-    ClusterView,
-    EventView,
-    JobView,
-    NodeView,
-    SecretView,
-    TokenView,
-    UserView,
-)
+from muster.client.views import EventView, JobView
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from muster.api.accounts import LoginOut, WhoAmIOut
-    from muster.api.jobs import DryRunOut, JobOut, TranslatedOut
+    from muster.api.dry_runs import DryRunOut
+    from muster.api.experiments import BestsOut, RunsOut
+    from muster.api.history import HistoryJobOut, HistoryPage
+    from muster.api.job_metrics import JobMetricsOut
+    from muster.api.jobs import JobOut, TranslatedOut
     from muster.api.nodes import NodeAddedOut
+    from muster.api.notices import NoticeSettingsOut
+    from muster.api.server_health import ServerHealth
     from muster.api.server_log import ServerLogPage
+    from muster.api.sweeps import SweepDryRunOut
     from muster.api.usage import UsageHistory, UsageOut, UsageSample
     from muster.api.usage_report import ReportOut
+    from muster.client.account_views import SecretView, TokenView, UserView
+    from muster.client.alert_views import NoticeView, RuleAlertView, SilenceView
     from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
     from muster.client.environment_views import EnvironmentListing, EnvironmentPackagesView, EnvironmentTestView
     from muster.client.files import Files
     from muster.client.job_sending import JobSender
+    from muster.client.model_views import ModelView
     from muster.client.node_exec import CommandPiece, CommandResult
+    from muster.client.node_views import ClusterView, NodeView
     from muster.client.submitting import Submission, Submittable
+    from muster.client.sweep_views import MemberView, SweepView
     from muster.client.template_views import TemplateView
 
 _PAGE = 1000
+_SWEEPS = 200
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
 
 
@@ -53,7 +59,8 @@ class Client:
         job = client.submit(Job(name="mnist", command=["python", "train.py"], replicas=2))
         print(job.wait().state)
 
-    Arguments come first, then MUSTER_SERVER and MUSTER_TOKEN, then the context file that `muster login` writes.
+    Arguments come first, then MUSTER_SERVER and MUSTER_TOKEN, then the context file that `muster login` writes. Several
+    servers are separated by commas: the first one that is alive is used.
     """
 
     def __init__(
@@ -68,7 +75,7 @@ class Client:
             return contexts.resolve(server, token, context)
 
         chosen = locate()
-        self.transport = Transport(chosen.server, chosen.token, timeouts, locate, chosen.fingerprint)
+        self.transport = Transport.to(chosen, timeouts, locate)
 
     @property
     def server(self) -> str:
@@ -145,7 +152,8 @@ class Client:
     def dry_run(self, submission: "Submission") -> "DryRunOut":
         """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
         started; a folder is packed nevertheless, because whether that works is part of the answer."""
-        return self._sender.dry_run(submission)
+        plan: DryRunOut = self._sender.dry_run(submission)
+        return plan
 
     def translated(self, submission: "Submission") -> "TranslatedOut":
         """Returns the spec that a job file of another system becomes. Nothing is sent but the text of the file."""
@@ -172,6 +180,11 @@ class Client:
     def dry_run_all(self, submissions: "Sequence[Submission]") -> "list[JobOut]":
         """Returns the jobs that would be created. Nothing is sent, stored or started."""
         return self._sender.dry_run_all(submissions)
+
+    def made_by(self, request_key: str) -> list[JobView]:
+        """Returns the jobs that a request of yours with this key has made: of one whose answer was lost, an error names
+        the key."""
+        return [JobView.of(item) for item in self._get(f"/requests/{segment(request_key)}")["items"]]
 
     def import_ended(self, source: str, jobs: Sequence[Mapping[str, Any]]) -> int:
         """Records jobs that ended in another system, all or none, and returns how many of them are new. Each has `id`,
@@ -208,6 +221,10 @@ class Client:
             if not cursor:
                 return
 
+    def count_jobs(self, **filters: Any) -> int:
+        """How many jobs match, with the filters of `jobs`; 100,000 if there are more."""
+        return int(self._get("/jobs", {**filters, "limit": 1, "total": True}).get("total") or 0)
+
     def jobs_page(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Any
     ) -> tuple[list[JobView], str | None]:
@@ -222,6 +239,8 @@ class Client:
 
     def follow_server_log(self, cursor: str) -> Iterator[dict[str, Any]]:
         """Yields the entries of the server's own log after a cursor, as they are written."""
+        from muster.client.sse import read_events
+
         request = Request("GET", f"{API}/server/log", {"follow": True, "cursor": cursor})
         for event in read_events(self.transport, request, follow=True):
             yield json.loads(event.data)
@@ -243,29 +262,33 @@ class Client:
 
     # -- machines -----------------------------------------------------------------------------------------------
 
-    def nodes(self, cluster: str | None = None) -> list[NodeView]:
+    def nodes(self, cluster: str | None = None) -> "list[NodeView]":
+        from muster.client.node_views import NodeView
+
         return [NodeView.of(item) for item in self._get("/nodes", {"cluster": cluster})["items"]]
 
-    def node(self, ref: str) -> NodeView:
+    def node(self, ref: str) -> "NodeView":
         """Finds a node by name, or as `CLUSTER/NODE` if two clusters have a node of that name, as all methods below
         do."""
+        from muster.client.node_views import NodeView
+
         path, query = _node_path(ref)
         return NodeView.of(self._get(path, query))
 
-    def cordon_node(self, ref: str, reason: str = "") -> NodeView:
+    def cordon_node(self, ref: str, reason: str = "") -> "NodeView":
         """Places no new task on the node; running tasks continue."""
         return self._node_act(ref, "cordon", {"reason": reason})
 
-    def uncordon_node(self, ref: str) -> NodeView:
+    def uncordon_node(self, ref: str) -> "NodeView":
         """Ends a cordon or a drain."""
         return self._node_act(ref, "uncordon")
 
-    def drain_node(self, ref: str, reason: str = "", *, now: bool = False) -> NodeView:
+    def drain_node(self, ref: str, reason: str = "", *, now: bool = False) -> "NodeView":
         """Cordons the node and lets it become empty as its tasks end; with `now`, its jobs go back to the queue at
         once."""
         return self._node_act(ref, "drain", {"reason": reason, "now": now})
 
-    def reconnect_node(self, ref: str, *, forget_host_key: bool = False) -> NodeView:
+    def reconnect_node(self, ref: str, *, forget_host_key: bool = False) -> "NodeView":
         """Connects to the node again. With `forget_host_key`, the key that the host presents now replaces the stored
         one."""
         return self._node_act(ref, "reconnect", query={"forgetHostKey": True} if forget_host_key else {})
@@ -290,7 +313,9 @@ class Client:
         """Removes a node that `add_node` added. Admins only."""
         self.transport.json(Request("DELETE", f"{API}/nodes/{segment(name)}", {"cluster": cluster}))
 
-    def clusters(self) -> list[ClusterView]:
+    def clusters(self) -> "list[ClusterView]":
+        from muster.client.node_views import ClusterView
+
         return [ClusterView.of(item) for item in self._items("/clusters")]
 
     def virtual_clusters(self) -> "VirtualClusters":
@@ -366,6 +391,38 @@ class Client:
         report: ReportOut = self._get("/report", query)
         return report
 
+    def history(self, query: "Mapping[str, str | None]") -> "HistoryPage":
+        """Returns a page of what the log server knows of jobs: of yours, or, for admins, of all. `all` is `true` for
+        the jobs of all servers; the others are the filters of `GET /history`."""
+        page: HistoryPage = self._get("/history", query)
+        return page
+
+    def runs(self, query: Query) -> "RunsOut":
+        """Returns jobs as experiments: with parameters, metrics and what they used. The query is that of
+        `GET /experiments`."""
+        found: RunsOut = self._get("/experiments", query)
+        return found
+
+    def best_runs(self, query: Query) -> "BestsOut":
+        """Returns the best jobs by a metric. The query is that of `GET /experiments/best`."""
+        found: BestsOut = self._get("/experiments/best", query)
+        return found
+
+    def metrics(self, job: str, query: Query) -> "JobMetricsOut":
+        """Returns the metrics that a job has reported."""
+        found: JobMetricsOut = self._get(f"/jobs/{segment(job)}/metrics", query)
+        return found
+
+    def history_job(self, receiver: str, job_id: str) -> "HistoryJobOut":
+        """Returns a job of any server with all its records."""
+        found: HistoryJobOut = self._get(f"/history/{segment(receiver)}/{segment(job_id)}")
+        return found
+
+    def server_health(self) -> "ServerHealth":
+        """Returns how the server is; for admins."""
+        health: ServerHealth = self._get("/server/health")
+        return health
+
     def schema(self) -> dict[str, Any]:
         """Returns the JSON Schema of the job spec."""
         return dict(self._get("/schema"))
@@ -394,17 +451,23 @@ class Client:
         """Revokes the token that this client uses."""
         self._post("/logout", {})
 
-    def users(self) -> list[UserView]:
+    def users(self) -> "list[UserView]":
+        from muster.client.account_views import UserView
+
         return [UserView.of(item) for item in self._items("/users")]
 
     def add_user(
         self, name: str, role: str = "user", password: str | None = None, *, groups: Sequence[str] = ()
-    ) -> UserView:
+    ) -> "UserView":
+        from muster.client.account_views import UserView
+
         body = {"name": name, "role": role, "groups": list(groups), **({"password": password} if password else {})}
         return UserView.of(self._post("/users", body))
 
-    def change_user(self, name: str, **changes: Any) -> UserView:
+    def change_user(self, name: str, **changes: Any) -> "UserView":
         """Changes `role`, `password` (with `oldPassword` for your own), `disabled` or `groups` of a user."""
+        from muster.client.account_views import UserView
+
         data, headers = as_json(changes)
         request = Request("PATCH", f"{API}/users/{segment(name)}", body=data, headers=headers)
         return UserView.of(self.transport.json(request))
@@ -421,7 +484,9 @@ class Client:
         path = f"{API}/users/{segment(name)}/identities"
         self.transport.json(Request("DELETE", path, {"subject": subject}))
 
-    def tokens(self) -> list[TokenView]:
+    def tokens(self) -> "list[TokenView]":
+        from muster.client.account_views import TokenView
+
         return [TokenView.of(item) for item in self._items("/tokens")]
 
     def create_token(
@@ -432,7 +497,9 @@ class Client:
         user: str | None = None,
         scope: str | None = None,
         job: str | None = None,
-    ) -> TokenView:
+    ) -> "TokenView":
+        from muster.client.account_views import TokenView
+
         optional = {"user": user, "scope": scope, "job": job}
         body = {"name": name, "expires": expires, **{key: value for key, value in optional.items() if value}}
         return TokenView.of(self._post("/tokens", body))
@@ -440,14 +507,81 @@ class Client:
     def revoke_token(self, token_id: str) -> None:
         self.transport.json(Request("DELETE", f"{API}/tokens/{segment(token_id)}"))
 
+    # -- alerts and notices ---------------------------------------------------------------------------------------
+
+    def rule_alerts(self, *, pending: bool = False) -> "list[RuleAlertView]":
+        """The alerts of rules that fire now: all for admins, else those of your own jobs."""
+        from muster.client.alert_views import RuleAlertView
+
+        return [RuleAlertView.of(item) for item in self._get("/alerts/firing", {"pending": pending})["items"]]
+
+    def alert_history(
+        self, *, since: str | None = None, rule: str | None = None, limit: int = 200
+    ) -> "list[RuleAlertView]":
+        """The alerts of rules that fired since then, newest first; of the last week by default."""
+        from muster.client.alert_views import RuleAlertView
+
+        query: Query = {"since": since, "rule": rule, "limit": limit}
+        return [RuleAlertView.of(item) for item in self._get("/alerts/history", query)["items"]]
+
+    def silences(self) -> "list[SilenceView]":
+        from muster.client.alert_views import SilenceView
+
+        return [SilenceView.of(item) for item in self._items("/alerts/silences")]
+
+    def alert_file_problems(self) -> list[str]:
+        """What is wrong with the file of rules of alerts; for admins."""
+        return list(self._get("/alerts/rules", {}).get("problems") or ())
+
+    def silence_alerts(self, rule: str, subject: str, *, duration: str, reason: str = "") -> "SilenceView":
+        """Tells nobody of alerts that match, for so long."""
+        from muster.client.alert_views import SilenceView
+
+        body = {"rule": rule, "subject": subject, "for": duration, "reason": reason}
+        return SilenceView.of(self._post("/alerts/silences", body))
+
+    def unsilence_alerts(self, silence_id: str) -> None:
+        self.transport.json(Request("DELETE", f"{API}/alerts/silences/{segment(silence_id)}"))
+
+    def notice_settings(self) -> "NoticeSettingsOut":
+        """What you are told about your jobs, and by what ways."""
+        found: NoticeSettingsOut = self._get("/notices/settings", {})
+        return found
+
+    def set_notice_settings(self, settings: Mapping[str, Any]) -> "NoticeSettingsOut":
+        """Replaces all settings."""
+        body, headers = as_json(settings)
+        request = Request("PUT", f"{API}/notices/settings", body=body, headers=headers)
+        found: NoticeSettingsOut = self.transport.json(request)
+        return found
+
+    def clear_notice_settings(self) -> None:
+        self.transport.json(Request("DELETE", f"{API}/notices/settings"))
+
+    def notices(self, *, admins: bool = False, limit: int = 50) -> "list[NoticeView]":
+        """The notices to you, or to the admins, newest first."""
+        from muster.client.alert_views import NoticeView
+
+        query: Query = {"admins": admins, "limit": limit}
+        return [NoticeView.of(item) for item in self._get("/notices", query)["items"]]
+
+    def send_test_notice(self) -> "list[NoticeView]":
+        from muster.client.alert_views import NoticeView
+
+        return [NoticeView.of(item) for item in self._post("/notices/test", {})["items"]]
+
     # -- secrets -------------------------------------------------------------------------------------------------
 
-    def secrets(self) -> list[SecretView]:
+    def secrets(self) -> "list[SecretView]":
         """Your secrets, without their values; for admins, everybody's."""
+        from muster.client.account_views import SecretView
+
         return [SecretView.of(item) for item in self._items("/secrets")]
 
-    def set_secret(self, name: str, value: bytes | str) -> SecretView:
+    def set_secret(self, name: str, value: bytes | str) -> "SecretView":
         """Stores a value, or replaces it. No call returns it again."""
+        from muster.client.account_views import SecretView
+
         body = value.encode() if isinstance(value, str) else value
         request = Request(
             "PUT", f"{API}/secrets/{segment(name)}", {}, body, {"Content-Type": "application/octet-stream"}
@@ -457,6 +591,112 @@ class Client:
     def delete_secret(self, name: str, *, owner: str | None = None) -> None:
         query: Query = {"owner": owner} if owner else {}
         self.transport.json(Request("DELETE", f"{API}/secrets/{segment(name)}", query))
+
+    # -- sweeps ---------------------------------------------------------------------------------------------------
+
+    def submit_sweep(
+        self,
+        job: "Submittable",
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> "SweepView":
+        """Submits a file or a spec that has `sweep` in it, however many members it has."""
+        from muster.client.submitting import Changes, prepare
+
+        return self.send_sweep(prepare(job, Changes(overrides or {}, params or {})), progress=progress)
+
+    def send_sweep(
+        self, submission: "Submission", *, progress: Progress | None = None, announce: Announce | None = None
+    ) -> "SweepView":
+        from muster.client.sweep_views import SweepView
+
+        return SweepView.of(self._sender.send("/sweeps", submission, {}, progress, announce))
+
+    def dry_run_sweep(self, submission: "Submission") -> "SweepDryRunOut":
+        """Returns how many members there would be, the first few, and what would be started for the first."""
+        plan: SweepDryRunOut = self._sender.dry_run(submission)
+        return plan
+
+    def sweeps(self, *, limit: int | None = None, **filters: Any) -> "Iterator[SweepView]":
+        """Newest first. Filters: owner (`me`), open."""
+        from muster.client.sweep_views import SweepView
+
+        left, cursor = limit, None
+        while left is None or left > 0:
+            page = self._get("/sweeps", {**filters, "limit": min(left or _SWEEPS, _SWEEPS), "cursor": cursor})
+            yield from map(SweepView.of, page["items"])
+            left = None if left is None else left - len(page["items"])
+            cursor = page.get("nextCursor")
+            if not cursor:
+                return
+
+    def sweep(self, ref: str) -> "SweepView":
+        """One sweep, by id or name, with the best of its members if it has a metric."""
+        from muster.client.sweep_views import SweepView
+
+        return SweepView.of(self._get(f"/sweeps/{segment(ref)}"))
+
+    def sweep_members(self, ref: str, *, state: Sequence[str] = (), limit: int | None = None) -> "Iterator[MemberView]":
+        """The members that are jobs by now, in order of their numbers."""
+        from muster.client.sweep_views import MemberView
+
+        left, after = limit, 0
+        while left is None or left > 0:
+            query: Query = {"state": list(state), "after": after, "limit": min(left or _PAGE, _PAGE)}
+            page = self._get(f"/sweeps/{segment(ref)}/members", query)
+            yield from map(MemberView.of, page["items"])
+            left = None if left is None else left - len(page["items"])
+            after = page.get("nextMember")
+            if not after:
+                return
+
+    def stop_sweep(self, ref: str) -> "SweepView":
+        """Makes no more members, and stops those that have not ended."""
+        from muster.client.sweep_views import SweepView
+
+        return SweepView.of(self._post(f"/sweeps/{segment(ref)}/stop", {}))
+
+    # -- models ---------------------------------------------------------------------------------------------------
+
+    def register_model(
+        self, job: str, path: str, name: str, *, description: str = "", attempt: int | None = None
+    ) -> "ModelView":
+        """Keeps a file or folder of a job's outputs as a new version of the model. The same again changes nothing."""
+        from muster.client.model_views import ModelView
+
+        body = {"job": job, "path": path, "name": name, "description": description, "attempt": attempt}
+        return ModelView.of(self._post("/models", body, repeatable=True))
+
+    def models(self, name: str | None = None, *, owner: str | None = None) -> "list[ModelView]":
+        """The newest version of each of your models, or all versions of one."""
+        from muster.client.model_views import ModelView
+
+        return [ModelView.of(item) for item in self._get("/models", {"name": name, "owner": owner})["items"]]
+
+    def model(self, name: str, version: int | None = None, *, owner: str | None = None) -> "ModelView":
+        """One version of a model, or the newest, with its files."""
+        from muster.client.model_views import ModelView
+
+        return ModelView.of(self._get(f"/models/{segment(name)}", {"version": version, "owner": owner}))
+
+    def download_model(
+        self, model: "ModelView", folder: "str | Path", *, progress: Progress | None = None
+    ) -> "list[Path]":
+        """Fetches the files of a model into the folder, each checked. What is there already is not fetched again."""
+        from pathlib import Path
+
+        from muster.client.output_transfers import download_all
+
+        return download_all(
+            self.transport, f"{API}/models/{segment(model.id)}/files", model.files, Path(folder), progress
+        )
+
+    def delete_model(self, name: str, version: int | None = None, *, owner: str | None = None) -> None:
+        """Deletes a version of a model with its files, or without a version all of them."""
+        query: Query = {"version": version, "all": True if version is None else None, "owner": owner}
+        self.transport.json(Request("DELETE", f"{API}/models/{segment(name)}", query))
 
     # -- templates ------------------------------------------------------------------------------------------------
 
@@ -498,12 +738,16 @@ class Client:
     def _get(self, path: str, query: Query | None = None) -> Any:
         return self.transport.json(Request("GET", API + path, query or {}))
 
-    def _post(self, path: str, body: Any, *, repeatable: bool = False, query: Query | None = None) -> Any:
+    def _post(
+        self, path: str, body: Any, *, repeatable: bool = False, query: Query | None = None, key: str | None = None
+    ) -> Any:
         data, headers = as_json(body)
-        headers["Idempotency-Key"] = new_request_key()
+        headers["Idempotency-Key"] = key or new_request_key()
         return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable))
 
-    def _node_act(self, ref: str, what: str, body: Any = None, query: Mapping[str, Any] | None = None) -> NodeView:
+    def _node_act(self, ref: str, what: str, body: Any = None, query: Mapping[str, Any] | None = None) -> "NodeView":
+        from muster.client.node_views import NodeView
+
         path, of_cluster = _node_path(ref)
         answer = self._post(f"{path}/{what}", body if body is not None else {}, query={**of_cluster, **(query or {})})
         return NodeView.of(answer)

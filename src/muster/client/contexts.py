@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from muster.client.errors import BAD_INPUT, MusterError
 
@@ -22,6 +23,17 @@ class Context:
     fingerprint: str | None = None
     """The certificate that the server must have, whoever signed it. Without it, an authority of this machine must have
     signed it."""
+    more: "tuple[Context, ...]" = ()
+    """Further servers, which are used when those before them do not answer. Each has a token of its own."""
+
+    @property
+    def receivers(self) -> "tuple[Context, ...]":
+        """All servers, in the order in which they are tried."""
+        return (replace(self, more=()), *self.more)
+
+    @property
+    def addresses(self) -> str:
+        return ",".join(one.server for one in self.receivers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +80,7 @@ def load() -> Contexts:
         raise _broken(path, error.strerror or str(error)) from error
     try:
         raw = json.loads(text)
-        known = {
-            str(name): Context(
-                server=str(item["server"]),
-                token=item.get("token"),
-                user=item.get("user"),
-                fingerprint=item.get("fingerprint"),
-            )
-            for name, item in raw.get("contexts", {}).items()
-        }
+        known = {str(name): _context_of(item) for name, item in raw.get("contexts", {}).items()}
         return Contexts(current=raw.get("current"), known=known)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _broken(path, f"not a context file: {error}") from error
@@ -88,7 +92,7 @@ def save(contexts: Contexts) -> None:
     raw = {
         "current": contexts.current,
         "contexts": {
-            name: {"server": known.server, "token": known.token, "user": known.user, **_pin(known)}
+            name: {**_item(known), **({"more": [_item(one) for one in known.more]} if known.more else {})}
             for name, known in contexts.known.items()
         },
     }
@@ -101,8 +105,9 @@ def save(contexts: Contexts) -> None:
 
 
 def resolve(server: str | None = None, token: str | None = None, context: str | None = None) -> Context:
-    """Chooses the server and token: the arguments, then MUSTER_SERVER and MUSTER_TOKEN, then the context file, then the
-    server on this machine.
+    """Chooses the servers and their tokens: the arguments, then MUSTER_SERVER and MUSTER_TOKEN, then the context file,
+    then the server on this machine. Several servers are separated by commas, and so are their tokens; one token that is
+    given so is for all of them.
 
     A token from the file is sent only to its own server, never to one that was named in another way.
     """
@@ -111,18 +116,52 @@ def resolve(server: str | None = None, token: str | None = None, context: str | 
         raise _unknown(context, known.known)
     environment = Context("", None) if context else Context(os.environ.get("MUSTER_SERVER", ""), _environment_token())
     chosen = known.known.get(context or known.current or "")
-    address = (server or environment.server or (chosen.server if chosen else DEFAULT_SERVER)).rstrip("/")
-    named = _at(address, known, chosen)
+    addresses = split_addresses(server or environment.server or (chosen.addresses if chosen else DEFAULT_SERVER))
+    tokens = _each(token or environment.token, len(addresses), "tokens")
+    pins = _each(os.environ.get("MUSTER_FINGERPRINT"), len(addresses), "fingerprints")
+    first, *more = (
+        _resolved(address, given, pin, _at(address, known, chosen))
+        for address, given, pin in zip(addresses, tokens, pins, strict=True)
+    )
+    return replace(first, more=tuple(more))
+
+
+def split_addresses(given: str) -> list[str]:
+    """The addresses in a list, each once."""
+    found = [part.strip().rstrip("/") for part in given.split(",")]
+    return list(dict.fromkeys(part for part in found if part)) or [DEFAULT_SERVER]
+
+
+def _resolved(address: str, token: str | None, pin: str | None, named: Context | None) -> Context:
     return Context(
         server=address,
-        token=token or environment.token or (named.token if named else None),
+        token=token or (named.token if named else None),
         user=named.user if named else None,
-        fingerprint=os.environ.get("MUSTER_FINGERPRINT") or (named.fingerprint if named else None),
+        fingerprint=pin or (named.fingerprint if named else None),
     )
 
 
-def _pin(context: Context) -> dict[str, str]:
-    return {"fingerprint": context.fingerprint} if context.fingerprint else {}
+def _each(given: str | None, count: int, what: str) -> list[str | None]:
+    if not given:
+        return [None] * count
+    parts = [part.strip() for part in given.split(",")]
+    if len(parts) == 1:
+        return [parts[0]] * count
+    if len(parts) != count:
+        raise MusterError(
+            f"there are {len(parts)} {what} for {count} servers", code=BAD_INPUT, hint="give one for each"
+        )
+    return [part or None for part in parts]
+
+
+def _context_of(item: Mapping[str, Any]) -> Context:
+    more = tuple(_context_of(one) for one in item.get("more") or ())
+    return Context(str(item["server"]), item.get("token"), item.get("user"), item.get("fingerprint"), more)
+
+
+def _item(context: Context) -> dict[str, Any]:
+    pin = {"fingerprint": context.fingerprint} if context.fingerprint else {}
+    return {"server": context.server, "token": context.token, "user": context.user, **pin}
 
 
 def _environment_token() -> str | None:
@@ -130,8 +169,8 @@ def _environment_token() -> str | None:
 
 
 def _at(address: str, contexts: Contexts, preferred: Context | None) -> Context | None:
-    candidates = [preferred] if preferred else []
-    candidates.extend(contexts.known.values())
+    candidates = list(preferred.receivers) if preferred else []
+    candidates.extend(one for known in contexts.known.values() for one in known.receivers)
     return next((known for known in candidates if known.server.rstrip("/") == address), None)
 
 

@@ -11,6 +11,7 @@ NOT_FOUND = "not-found"
 CONFLICT = "conflict"
 BAD_ANSWER = "bad-answer"
 BAD_INPUT = "bad-input"
+UNCONFIRMED = "unconfirmed"
 _TOO_MANY = 429
 _UNAVAILABLE = 503
 
@@ -56,6 +57,7 @@ class MusterError(Exception):
         warnings: Sequence[str] = (),
         raw: Mapping[str, Any] | None = None,
         retry_after_s: float | None = None,
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -67,6 +69,10 @@ class MusterError(Exception):
         """Parts of a job file that would have no effect."""
         self.raw = raw or {}
         self.retry_after_s = retry_after_s
+        self.is_unsure = bool(self.raw.get("mayHaveHappened"))
+        """Whether the request may have been carried out all the same, because an answer to it was lost."""
+        self.reason = reason
+        """Why there was no answer, in a few words."""
         for note in (*(f"  {problem}" for problem in self.problems), *([f"hint: {hint}"] if hint else [])):
             self.add_note(note)  # a traceback shows it
 
@@ -81,6 +87,18 @@ def unreachable(server: str, why: str) -> MusterError:
         f"no Muster server at {server}; start one with `muster up` ({why})",
         code=UNREACHABLE,
         hint="check the address: `muster context list` shows the known servers, and MUSTER_SERVER overrides them",
+        reason=why,
+    )
+
+
+def unconfirmed(server: str, key: str, why: MusterError) -> MusterError:
+    return MusterError(
+        f"it is not known whether {server} has taken the job: {why.message}",
+        code=UNCONFIRMED,
+        hint=f"`muster --server {server} get request {key}` tells once it answers again; ask before you submit the job"
+        f" again (request key {key})",
+        problems=why.problems,
+        raw={"server": server, "requestKey": key},
     )
 
 
@@ -95,6 +113,7 @@ def timed_out(server: str, seconds: float) -> MusterError:
         f"the Muster server at {server} did not answer within {seconds:.0f} s",
         code=TIMED_OUT,
         hint="it may be overloaded; run `muster doctor` to check",
+        reason=f"no answer within {seconds:.0f} s",
     )
 
 

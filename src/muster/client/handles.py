@@ -1,4 +1,7 @@
-"""A handle of a submitted job: look at it, wait for it, read its logs, stop it."""
+"""A handle of a submitted job: look at it, wait for it, read its logs, stop it.
+
+What follows a job is imported where it is used: a command that submits one needs none of it.
+"""
 
 import json
 import time
@@ -9,13 +12,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
-from muster.client.outages import Outage
-from muster.client.sse import read_events
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
 
 if TYPE_CHECKING:
+    from muster.api.job_stacks import StacksList, StacksOut
     from muster.api.job_usage import JobUseOut
     from muster.api.jobs import JobOut, SpecOut
     from muster.client.output_views import OutputsView
@@ -90,6 +92,8 @@ class JobHandle:
             if not Client().job("mnist").wait(timeout=3600).ok:
                 ...
         """
+        from muster.client.outages import Outage
+
         deadline = None if timeout is None else time.monotonic() + timeout
         asked = False
         outage = Outage(self._transport, longest_pause_s=_LONGEST_PAUSE_S)
@@ -119,6 +123,17 @@ class JobHandle:
         found: JobUseOut = self._transport.json(Request("GET", f"{self._path}/usage"))
         return found
 
+    def collect_stacks(self, worker: str | None = None) -> "StacksOut":
+        """Looks where the processes of the running tasks stand, or those of one (`worker-0`), and keeps that."""
+        request = Request("POST", f"{self._path}/stacks", {"worker": worker}, repeatable=False)
+        found: StacksOut = self._transport.json(request)
+        return found
+
+    def kept_stacks(self) -> "list[StacksOut]":
+        """Returns the stacks that were collected before, the newest first."""
+        found: StacksList = self._transport.json(Request("GET", f"{self._path}/stacks"))
+        return found["items"]
+
     def tasks(self, attempt: int | str | None = None) -> list[TaskView]:
         """Returns the tasks of the present attempt, of another one, or of all (`attempt="all"`)."""
         answer = self._transport.json(Request("GET", f"{self._path}/tasks", {"attempt": attempt}))
@@ -141,6 +156,8 @@ class JobHandle:
         resumed without a gap. `since` and `until` select lines by the time at which they were written, which
         `timestamps` gives each piece; times without a zone are local.
         """
+        from muster.client.sse import read_events
+
         query = {
             "task": tasks,
             "tail": tail,
@@ -369,6 +386,8 @@ class JobHandle:
 def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -> Iterator[EventView]:
     """Yields events of one job or of all, page by page, then, with `follow`, as they happen."""
     if follow:
+        from muster.client.sse import read_events
+
         request = Request("GET", path, {**query, "follow": True})
         for event in read_events(transport, request, follow=True):
             yield EventView.of(json.loads(event.data))

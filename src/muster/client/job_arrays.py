@@ -16,9 +16,9 @@ _OPTIONS = {"array": ("a", "ar"), "job-name": ("J", "j"), "dependency": ("d", "d
 _PARTS = ("hetjob", "packjob")
 _ITEM = re.compile(r"\[?(\d{1,18})(?:-(\d{1,18})(?::(\d{1,18}))?)?\]?")
 _LONGEST = 8192
-"""As many characters of a line are read."""
+"""The rest of a longer line is not read."""
 _MOST = 1000
-"""As many jobs as one request has."""
+"""The most jobs in one request."""
 _TASK = "env.SLURM_ARRAY_TASK_ID"
 
 

@@ -21,7 +21,7 @@ from muster.lib.script_texts import is_script
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """YAML allows this at the beginning of a line only between documents."""
 _MOST_DOCUMENTS = 1000
-"""As many jobs as one request has."""
+"""The most jobs in one request."""
 _CONTENT = re.compile(r"^(?!(---)?[ \t\r]*(#|$)|%)", re.MULTILINE)
 _KIND = re.compile(r"^(?:--- *)?kind:\s*['\"]?([\w.-]+)", re.MULTILINE)
 _API_VERSION = re.compile(r"^(?:--- *)?apiVersion:\s*['\"]?([\w./-]+)", re.MULTILINE)
@@ -123,7 +123,8 @@ def located(error: MusterError, submissions: Sequence[Submission]) -> MusterErro
 
 def sorted_by_file(problems: Iterable[Problem], submissions: Sequence[Submission]) -> list[Problem]:
     order = {name: place for place, name in reversed(list(enumerate(one.file for one in submissions)))}
-    return sorted(problems, key=lambda problem: (order.get(problem.file, len(order)), problem.line or 0))
+    found = sorted(problems, key=lambda problem: (order.get(problem.file, len(order)), problem.line or 0))
+    return list(dict.fromkeys(found))  # the jobs of an array have the same ones
 
 
 def _located(problem: Problem, submissions: Sequence[Submission]) -> Problem:

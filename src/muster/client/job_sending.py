@@ -4,22 +4,37 @@ Files that are missing here are reported together with what the server would ref
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.code_origin import labels_of_code, with_labels
+from muster.client.errors import BAD_INPUT, TIMED_OUT, UNREACHABLE, MusterError, unconfirmed
 from muster.client.inputs import send_inputs
 from muster.client.job_files import located, sorted_by_file
 from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
-from muster.client.transport import Transport
+from muster.client.transport import Transport, new_request_key
 from muster.client.uploading import Announce, Progress, upload
 
 if TYPE_CHECKING:
-    from muster.api.jobs import DryRunOut, JobOut, TranslatedOut
+    from muster.api.jobs import JobOut, TranslatedOut
 
 _PROBLEMS_OF_A_JOB = ("invalid", "unplaceable")
 _NOWHERE = Path()
+
+
+@dataclass(frozen=True, slots=True)
+class SentFolder:
+    """`labels` say which commit the code in it is."""
+
+    digest: str
+    labels: Mapping[str, str]
+
+
+_UNAVAILABLE = 503
+JOBS, SWEEPS = "/jobs", "/sweeps"
+_MOVES = 5
+T = TypeVar("T")
 
 
 class JobSender:
@@ -36,19 +51,27 @@ class JobSender:
         more: Mapping[str, Any],
         progress: Progress | None,
         announce: Announce | None,
-    ) -> "JobOut":
-        self._check_files(submission)
-        body = self._uploaded(submission, {}, progress, announce)
-        answer: JobOut = self._post(path, {**body, **more}, repeatable=True)
-        return answer
+    ) -> Any:
+        """Only a new job or sweep may go to a server with another store: the others do not know the job that is
+        meant."""
+
+        def act() -> Any:
+            self._check_files(submission)
+            body = self._uploaded(submission, {}, progress, announce)
+            return self._submit(path, {**body, **more})
+
+        return self._anywhere(act) if path in (JOBS, SWEEPS) else act()
 
     def send_all(
         self, submissions: Sequence[Submission], progress: Progress | None, announce: Announce | None
     ) -> "list[JobOut]":
-        self._check_all_files(submissions)
-        sent: dict[Path, str] = {}
-        bodies = [self._uploaded(one, sent, progress, announce) for one in submissions]
-        return self._post_all(bodies, submissions)
+        def act() -> "list[JobOut]":
+            self._check_all_files(submissions)
+            sent: dict[Path, SentFolder] = {}
+            bodies = [self._uploaded(one, sent, progress, announce) for one in submissions]
+            return self._post_all(bodies, submissions, self._submit)
+
+        return self._anywhere(act)
 
     def send_many(self, jobs: Sequence[Submittable]) -> "list[JobOut]":
         prepared = [prepare(job, Changes()) for job in jobs]
@@ -56,9 +79,9 @@ class JobSender:
             named = [replace(one, file=_label(job)) for one, job in zip(prepared, jobs, strict=True)]
             return self.send_all(named, None, None)
         specs = [_bulk_spec(one) for one in prepared]
-        return list(self._post("/jobs:bulk", {"specs": specs}, repeatable=True)["items"])
+        return list(self._anywhere(lambda: self._submit("/jobs:bulk", {"specs": specs}))["items"])
 
-    def dry_run(self, submission: Submission) -> "DryRunOut":
+    def dry_run(self, submission: Submission) -> Any:
         self._check_files(submission)
         with packed(submission):
             return self._planned(submission)
@@ -71,37 +94,71 @@ class JobSender:
         answer: TranslatedOut = self._post("/jobs:translate", submission.without_files(), repeatable=True)
         return answer
 
+    def _anywhere(self, act: Callable[[], T]) -> T:
+        """Does it at the server in use. If that went away before it can have taken a job, it is done at another one,
+        from the beginning: a server with a store of its own has none of the files."""
+        for _ in range(_MOVES):
+            try:
+                return act()
+            except MusterError as error:
+                if error.code not in (UNREACHABLE, TIMED_OUT) or not self._transport.move_on(error):
+                    raise
+        return act()
+
+    def _submit(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Sends it under a key, again and again if answers are lost, to the same server or to others on its store: the
+        key makes one job of them all. To know that a server has no job of this key would not be enough to go to one
+        with another store, because the lost request may still be under way. So what remains is said."""
+        key = new_request_key()
+        try:
+            return self._post(path, body, repeatable=True, key=key)
+        except MusterError as error:
+            if not error.is_unsure or (error.code not in (UNREACHABLE, TIMED_OUT) and error.status != _UNAVAILABLE):
+                raise
+            raise unconfirmed(self._transport.last_server, key, error) from error
+
     def _uploaded(
         self,
         submission: Submission,
-        sent: dict[Path, str],
+        sent: dict[Path, SentFolder],
         progress: Progress | None,
         announce: Announce | None,
     ) -> dict[str, Any]:
-        """Sends the files of a submission, and returns its body. `sent` has the folders that were sent, by digest."""
-        digest = submission.digest or sent.get(submission.folder or _NOWHERE)
+        """Sends the files of a submission, and returns its body. `sent` has the folders that were sent."""
+        before = sent.get(submission.folder or _NOWHERE)
+        digest = submission.digest or (before.digest if before is not None else None)
+        labels = before.labels if before is not None else {}
         if digest is None:
             with packed(submission, announce) as package:
-                if package is not None and submission.folder is not None:
+                if package is not None:
                     upload(self._transport, package, progress)
-                    digest = sent[submission.folder] = package.digest
-        body = submission.with_package(digest)
+                    digest = package.digest
+                    if submission.folder is not None:
+                        labels = labels_of_code(submission.folder)
+                        sent[submission.folder] = SentFolder(digest, labels)
+        body = with_labels(submission.with_package(digest), labels)
         if submission.inputs is not None:
             body["inputs"] = send_inputs(self._transport, submission.inputs, progress, announce)
         return body
 
-    def _planned(self, submission: Submission) -> "DryRunOut":
-        plan: DryRunOut = self._post("/jobs", submission.without_files(), repeatable=True, query={"dryRun": True})
-        return plan
+    def _planned(self, submission: Submission) -> Any:
+        path = SWEEPS if submission.is_sweep else JOBS
+        return self._post(path, submission.without_files(), repeatable=True, query={"dryRun": True})
 
     def _planned_all(self, submissions: Sequence[Submission]) -> "list[JobOut]":
-        return self._post_all([one.without_files() for one in submissions], submissions, query={"dryRun": True})
+        def ask(path: str, body: Mapping[str, Any]) -> Any:
+            return self._post(path, body, repeatable=True, query={"dryRun": True})
+
+        return self._post_all([one.without_files() for one in submissions], submissions, ask)
 
     def _post_all(
-        self, bodies: Sequence[Mapping[str, Any]], submissions: Sequence[Submission], **options: Any
+        self,
+        bodies: Sequence[Mapping[str, Any]],
+        submissions: Sequence[Submission],
+        send: Callable[[str, Mapping[str, Any]], Any],
     ) -> "list[JobOut]":
         try:
-            answer = self._post("/jobs:bulk", {"jobs": bodies}, repeatable=True, **options)
+            answer = send("/jobs:bulk", {"jobs": bodies})
         except MusterError as error:
             raise located(error, submissions) from None
         return list(answer["items"])

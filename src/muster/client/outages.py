@@ -6,6 +6,7 @@ from collections.abc import Callable
 from muster.client.errors import unreachable
 from muster.client.transport import Transport
 from muster.lib.backoff import exponential
+from muster.lib.counting import counted
 
 PATIENCE_S = 120.0  # a server being restarted does not end a wait
 
@@ -40,7 +41,9 @@ class Outage:
             self._is_announced = True
             minutes = self._patience_s / 60
             server = self._transport.server
-            self._transport.on_notice(f"the connection to {server} is lost; retrying for up to {minutes:g} minutes")
+            self._transport.on_notice(
+                f"the connection to {server} is lost; retrying for up to {counted(minutes, 'minute')}"
+            )
         self.failures += 1
         self._sleep(exponential(self.failures, first_s=0.1, limit_s=self._longest_pause_s))
         self._transport.relocate()

@@ -1,5 +1,5 @@
 """Fetches the outputs of a job. Files that are here already are not fetched again, and no name that the server sends
-leads out of the folder.
+leads out of the folder, or makes it a repository of Git, which runs programs that such files name.
 """
 
 import errno
@@ -83,10 +83,14 @@ def copy_output(transport: Transport, address: str, outputs: OutputsView, path: 
 
 
 def place_in(folder: Path, path: str) -> Path:
-    """Raises MusterError for a name that leads out of the folder."""
+    """Raises MusterError for a name that leads out of the folder, or into a repository of Git."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part or _is_separated(part) for part in parts):
         raise MusterError(f"the server names an output {path!r}, which does not stay in the folder", code=_BAD_NAME)
+    if any(part.lower() == ".git" for part in parts):
+        raise MusterError(
+            "is in a repository of Git, which could run programs here; keep an archive of it", code=_BAD_NAME
+        )
     return folder.joinpath(*parts)
 
 
@@ -103,7 +107,7 @@ def _concerns_one_file(error: MusterError | OSError) -> bool:
 
 def _source(transport: Transport, address: str, attempt: int, output: OutputView) -> Source:
     where = "/".join(segment(part) for part in output.path.split("/"))
-    request = Request("GET", f"{address}/{where}", {"attempt": attempt})
+    request = Request("GET", f"{address}/{where}", {"attempt": attempt or None})
     return Source(
         output.path,
         output.size,

@@ -10,9 +10,9 @@ import os
 import stat
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import IO, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
@@ -78,6 +78,23 @@ def pack_input(path: Path, *, limit_bytes: int = INPUT_LIMIT_BYTES) -> Package:
         entries = [_file(path, root)]
     _check_size(root, entries, limit_bytes, "name a smaller part of it, or use a shared folder of the cluster")
     return _packed(entries, NoRules.way_out, compression=1)
+
+
+def pack_parts(parts: Mapping[str, Path], *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
+    """Files and folders from several places as one package, each under its path there, with all that is in them."""
+    entries: dict[str, Entry] = {}
+    for target, path in sorted(parts.items()):
+        root = path.resolve()
+        for folder in reversed(PurePosixPath(target).parents[:-1]):
+            entries.setdefault(str(folder), Entry(str(folder), root, 0, stat.S_IFDIR))
+        if root.is_dir():
+            entries[target] = Entry(target, root, 0, stat.S_IFDIR)
+            entries.update((entry.relative, entry) for entry in _walk(root, root, target, NoRules(), []))
+        else:
+            entries[target] = replace(_file(path, root), relative=target)
+    found = list(entries.values())
+    _check_size(Path(), found, limit_bytes, "send less, or use a shared folder of the cluster")
+    return _packed(found, NoRules.way_out, compression=6)
 
 
 def _file(path: Path, root: Path) -> Entry:

@@ -27,15 +27,18 @@ _ON_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]+(?:/[^/:]+)?:.*", re.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What to send. `folder` is the folder to pack; `digest` names a package that the server may already have. `inputs`
-    is None if there are none, or if they cannot be parsed here. `file` is what problems call the file that it is from,
-    if there are several."""
+    """What to send. `folder` is the folder to pack, or `parts` are files and folders that become one package, each
+    under its path in it; `digest` names a package that the server may already have. `inputs` is None if there are none,
+    or if they cannot be parsed here. `file` is what problems call the file that it is from, if there are several."""
 
     body: Mapping[str, Any]
     folder: Path | None = None
     digest: str | None = None
     inputs: tuple[GivenInput, ...] | None = None
     file: str = ""
+    parts: Mapping[str, Path] = field(default_factory=dict)
+    is_sweep: bool = False
+    """Whether it makes many jobs, which differ in their params."""
 
     def with_package(self, digest: str | None) -> dict[str, Any]:
         return {**self.body, "package": digest} if digest else dict(self.body)
@@ -81,7 +84,8 @@ def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = N
     package = spec.get("package")
     taken = {key for key, is_sent in (("package", not _is_place(package)), ("inputs", inputs is not None)) if is_sent}
     kept = {key: value for key, value in spec.items() if key not in taken}
-    return _submission({"spec": kept}, package, inputs, beside, changes)
+    is_sweep = spec.get("sweep") is not None or _sets_sweep(changes)
+    return replace(_submission({"spec": kept}, package, inputs, beside, changes), is_sweep=is_sweep)
 
 
 def from_text(text: str, folder: Path, changes: Changes, file: Path | None = None) -> Submission:
@@ -91,7 +95,8 @@ def from_text(text: str, folder: Path, changes: Changes, file: Path | None = Non
     if name:
         changes = replace(changes, overrides={"name": name, **changes.overrides})
     inputs = read_inputs(written.get("inputs"), folder)
-    return _submission({"source": text}, written.get("package"), inputs, folder, changes)
+    is_sweep = written.get("sweep") is not None or _sets_sweep(changes)
+    return replace(_submission({"source": text}, written.get("package"), inputs, folder, changes), is_sweep=is_sweep)
 
 
 def missing_files(submission: Submission) -> list[Problem]:
@@ -122,15 +127,20 @@ def refusal(missing: Sequence[Problem], refused: MusterError | None) -> MusterEr
 
 @contextmanager
 def packed(submission: Submission, announce: Announce | None = None) -> "Iterator[Package | None]":
-    if submission.folder is None:
+    if submission.folder is None and not submission.parts:
         yield None
         return
     from muster.client.packing import (
         pack,
+        pack_parts,
     )  # so that `muster get jobs` does not import the code for archives and digests
 
-    with pack(submission.folder, announce=announce) as package:
-        yield package
+    if submission.folder is None:
+        with pack_parts(submission.parts) as package:
+            yield package
+    else:
+        with pack(submission.folder, announce=announce) as package:
+            yield package
 
 
 def _submission(
@@ -156,6 +166,10 @@ def _submission(
     return Submission(body, folder=(folder / Path(named).expanduser()).resolve(), inputs=inputs)
 
 
+def _sets_sweep(changes: Changes) -> bool:
+    return any(path.partition(".")[0] == "sweep" for path in changes.overrides)
+
+
 def _is_place(package: Any) -> bool:
     return isinstance(package, str) and is_on_cluster(package)
 
@@ -174,7 +188,7 @@ def _line_of(key: str, text: str) -> int | None:
 def _written_in(text: str, folder: Path) -> Mapping[str, Any]:
     if is_script(text):
         return {"package": folder_of_script(Path.cwd())}
-    if not any(key in text for key in ("package", "inputs", "workdir", "repos", "files", "jobPackage")):
+    if not any(key in text for key in ("package", "inputs", "workdir", "repos", "files", "jobPackage", "sweep")):
         return {}  # the usual case, which needs no YAML library
     import yaml
 

@@ -1,4 +1,5 @@
-"""HTTP to one server, with a persistent connection per thread, timeouts on everything, and safe retries.
+"""HTTP to one server, or to one of several, with a persistent connection per thread, timeouts on everything, and safe
+retries.
 
 It knows requests and answers, but not jobs. A request that must not be repeated gets a new connection, so that it never
 fails on one that the server has silently closed.
@@ -10,15 +11,26 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
-from urllib.parse import SplitResult, quote, urlencode, urlsplit
+from functools import partial
+from typing import Any, Self
+from urllib.parse import quote, urlencode
 
 from muster.client.certificates import connection_to, speaks_tls
 from muster.client.contexts import Context
-from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, needs_https, timed_out, unreachable
+from muster.client.errors import (
+    BAD_ANSWER,
+    TIMED_OUT,
+    UNREACHABLE,
+    MusterError,
+    from_answer,
+    needs_https,
+    timed_out,
+    unreachable,
+)
+from muster.client.receivers import LOOK_WITHIN_S, Receivers, Target, failure_words, look_at, parsed_address, targets_of
 from muster.lib.backoff import exponential
 from muster.version import __version__
 
@@ -32,6 +44,12 @@ _SWITCHING = 101
 _WARNING = "Muster-Warning"
 _RETRY_AFTER = "Retry-After"
 _LONGEST_WAIT_S = 15.0
+_TRIES_OF_SEVERAL = 2
+_TURNS = 8
+"""How often a request goes to one of several servers on one store before it is given up."""
+_SHORT_TURNS = 3
+_SHORT_ANSWER_S = 10.0
+"""How long the first turns wait for an answer: a server that is paused takes connections and never answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,37 +113,102 @@ class Transport:
         locate: Callable[[], Context] | None = None,
         fingerprint: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        several: Sequence[Target] = (),
     ) -> None:
-        self.token = token
-        self.fingerprint = fingerprint
         self.timeouts = timeouts or Timeouts()
         self.on_warning: Callable[[str], None] = _warn
         self.on_notice: Callable[[str], None] = lambda _: None
         self._locate = locate
-        self._address = parsed_address(server)
+        self._single = Target(parsed_address(server), token, fingerprint)
         self._kept = threading.local()
         self._sleep = sleep
+        self._receivers: Receivers | None = None
+        if len(several) > 1:
+            look = partial(
+                look_at, connect_s=self.timeouts.connect_s, answer_s=min(self.timeouts.answer_s, LOOK_WITHIN_S)
+            )
+            self._receivers = Receivers(several, self._tell, sleep, look)
+
+    @classmethod
+    def to(cls, context: Context, timeouts: Timeouts | None, locate: Callable[[], Context] | None) -> Self:
+        """To the servers of a context."""
+        return cls(context.server, context.token, timeouts, locate, context.fingerprint, several=targets_of(context))
 
     @property
     def server(self) -> str:
-        return _shown(self._address)
+        """The address of the server in use, or of the first one as long as none was needed."""
+        return self._target.shown
+
+    @property
+    def token(self) -> str | None:
+        return self._target.token
+
+    @token.setter
+    def token(self, token: str | None) -> None:
+        self._change(replace(self._target, token=token))
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self._target.fingerprint
+
+    @fingerprint.setter
+    def fingerprint(self, fingerprint: str | None) -> None:
+        self._change(replace(self._target, fingerprint=fingerprint))
+
+    @property
+    def last_server(self) -> str:
+        """The address to which this thread sent its last request."""
+        return self._here.shown
+
+    @property
+    def _target(self) -> Target:
+        return self._single if self._receivers is None else self._receivers.in_use()
+
+    @property
+    def _here(self) -> Target:
+        return getattr(self._kept, "target", None) or self._target
+
+    def _change(self, target: Target) -> None:
+        if self._receivers is None:
+            self._single = target
+        else:
+            self._receivers.change(target)
+
+    def _tell(self, text: str) -> None:
+        self.on_notice(text)
+
+    def _reachable(self) -> Target:
+        """The server to which the next request goes. Of several, one that is alive."""
+        return self._single if self._receivers is None else self._receivers.chosen()
 
     def relocate(self) -> None:
-        """Goes on with the address that the context has now, together with the token for it, if it has changed."""
+        """Goes on with the address that the context has now, together with the token for it, if it has changed; of
+        several servers, with another one on the same store if this one does not answer."""
+        if self._receivers is not None:
+            target = self._receivers.in_use()
+            if not self._receivers.is_alive(target):
+                self._receivers.move_from(target, "the connection is lost")
+            return
         try:
             found = self._locate() if self._locate is not None else None
             address = None if found is None else parsed_address(found.server)
         except MusterError:
             return  # the context is gone or cannot be read: the server may still come back where it was
-        if found is not None and address is not None and _shown(address) != self.server:
-            self._address, self.token, self.fingerprint = address, found.token, found.fingerprint
+        if found is not None and address is not None and Target(address).shown != self.server:
+            self._single = Target(address, found.token, found.fingerprint)
+
+    def move_on(self, why: MusterError) -> bool:
+        """Goes on at another of several servers, whatever its store is. Only for work that begins anew there."""
+        return self._receivers is not None and self._receivers.move_from(
+            self._receivers.in_use(), why.message, to_any_store=True
+        )
 
     def json(self, request: Request) -> Any:
         """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
         answer = self.send(request)
         status, body = answer.status, answer.body
         if status >= 400:
-            raise answer.error()
+            raise self._unsure(answer.error()) if status == 503 else answer.error()
         if not body:
             return None
         try:
@@ -141,41 +224,84 @@ class Transport:
     def send(self, request: Request) -> "Answer":
         """Sends the request and returns the answer. Retries it if that is safe: after a dropped connection or a 503 if
         it may be repeated, and after a 429 always, because then the server has done nothing. A server that wants the
-        client to wait for longer than a person would is not asked again."""
-        for tries in range(1, _TRIES + 1):
-            last = tries == _TRIES
+        client to wait for longer than a person would is not asked again. Of several servers on one store, the next one
+        is asked then."""
+        self._kept.is_unsure = False
+        first = target = self._reachable()
+        if self._receivers is None:
+            return self._send_here(request, target, _TRIES)
+        for turn in range(_TURNS):
+            peers = self._receivers.has_peers(target)
+            is_last = turn + 1 == _TURNS or not peers
+            is_short = request.answer_s is None and request.repeatable and not is_last and turn < _SHORT_TURNS
+            sent = replace(request, answer_s=min(_SHORT_ANSWER_S, self.timeouts.answer_s)) if is_short else request
+            try:
+                answer = self._send_here(sent, target, _TRIES_OF_SEVERAL if peers else _TRIES)
+            except MusterError as error:
+                if error.code not in (UNREACHABLE, TIMED_OUT) or (error.is_unsure and not request.repeatable):
+                    raise
+                failure, why = error, error.reason or error.message
+                if is_last and peers:
+                    raise self._receivers.gave_up(target, why, failure) from error
+                if is_last:
+                    raise
+            else:
+                if answer.status != 503 or is_last or not request.repeatable:
+                    return answer
+                failure = self._unsure(answer.error())
+                why = failure.message
+            if not self._receivers.move_from(target, why):
+                self._sleep(exponential(turn + 1, first_s=0.2, limit_s=3.0))
+            target = self._receivers.chosen()
+            if not self._receivers.are_one(first, target):
+                raise failure  # another thread has gone to a store that knows nothing of this request
+        raise AssertionError("the last turn returns or raises")
+
+    def _send_here(self, request: Request, target: Target, most: int) -> "Answer":
+        for tries in range(1, most + 1):
+            last = tries == most
             pause_s = exponential(tries, first_s=0.1, limit_s=2.0)
             try:
-                answer = self._once(request)
+                answer = self._once(request, target)
             except _DROPPED as error:
                 self.close()
                 if last or not request.repeatable or isinstance(error, ConnectionRefusedError):
-                    raise self.lost(error) from error
+                    raise self._unsure(self.lost(error)) from error
+            except MusterError as error:
+                raise self._unsure(error) from error.__cause__
             else:
                 if last or answer.status not in (429, 503) or not (request.repeatable or answer.status == 429):
                     return answer
                 refusal = answer.error()
+                self._kept.is_unsure |= refusal.is_unsure
                 if not refusal.is_for_now or (refusal.retry_after_s or 0.0) > _LONGEST_WAIT_S:
                     return answer
                 pause_s = max(pause_s, refusal.retry_after_s or 0.0)
             self._sleep(pause_s)
         raise AssertionError("the last try returns or raises")
 
+    def _unsure(self, error: MusterError) -> MusterError:
+        """Notes in the error whether any try of the request may have arrived."""
+        error.is_unsure = error.is_unsure or self._kept.is_unsure
+        return error
+
     def lost(self, error: Exception) -> MusterError:
         """What to tell a person after a connection error. A server that speaks only TLS drops a plain request."""
-        is_plain = self._address.scheme == "http" and not isinstance(error, ConnectionRefusedError)
-        if is_plain and speaks_tls(self._address, self.timeouts.connect_s):
-            return needs_https(self.server, _shown(self._address._replace(scheme="https")))
-        return unreachable(self.server, _words(error))
+        address = self._here.address
+        is_plain = address.scheme == "http" and not isinstance(error, ConnectionRefusedError)
+        if is_plain and speaks_tls(address, self.timeouts.connect_s):
+            return needs_https(self.last_server, Target(address._replace(scheme="https")).shown)
+        return unreachable(self.last_server, failure_words(error))
 
     def open(self, request: Request) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Sends the request on a separate connection. The caller reads the body of the answer and closes it.
 
         Connection errors are not converted (OSError, HTTPException), because the reader of a stream can resume it.
         """
-        connection = self._connect()
+        target = self._reachable()
+        connection = self._connect(target)
         try:
-            self._put(connection, request)
+            self._put(connection, target, request)
             response = connection.getresponse()
             if response.status >= 400:
                 raise from_answer(response.status, response.read(), response.headers.get(_RETRY_AFTER))
@@ -219,66 +345,59 @@ class Transport:
             kept.close()
             self._kept.connection = None
 
-    def _once(self, request: Request) -> "Answer":
+    def _once(self, request: Request, target: Target) -> "Answer":
         if not request.repeatable:
             self.close()
         answer_s = request.answer_s or self.timeouts.answer_s
+        was_unsure = self._kept.is_unsure
         try:
-            connection = self._connection()
-            self._put(connection, request)
+            connection = self._connection(target)
+            self._kept.is_unsure = True
+            self._put(connection, target, request)
             response = connection.getresponse()
             body = response.read()
         except TimeoutError as error:
             self.close()
-            raise timed_out(self.server, answer_s) from error
+            raise timed_out(self.last_server, answer_s) from error
         except _DROPPED:
             raise
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise unreachable(self.server, _words(error)) from error
+            raise unreachable(self.last_server, failure_words(error)) from error
+        self._kept.is_unsure = was_unsure
         if response.will_close:
             self.close()
         for header in response.headers.get_all(_WARNING, ()):
             self.on_warning(_unquoted(header))
         return Answer(response.status, body, response.headers.get(_RETRY_AFTER))
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, target: Target) -> http.client.HTTPConnection:
+        """The connection of this thread. One to another server is closed, so that its token goes nowhere else."""
         kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is not None and self._kept.target != target:
+            self.close()
+            kept = None
         if kept is None:
-            kept = self._kept.connection = self._connect()
+            self._kept.target = target
+            kept = self._kept.connection = self._connect(target)
         return kept
 
-    def _connect(self) -> http.client.HTTPConnection:
-        connection = connection_to(self._address, self.timeouts.connect_s, self.fingerprint)
+    def _connect(self, target: Target) -> http.client.HTTPConnection:
+        connection = connection_to(target.address, self.timeouts.connect_s, target.fingerprint)
         try:
             connection.connect()
         except TimeoutError as error:
-            raise unreachable(self.server, "the connection attempt timed out") from error
+            raise unreachable(target.shown, "the connection attempt timed out") from error
         return connection
 
-    def _put(self, connection: http.client.HTTPConnection, request: Request) -> None:
+    def _put(self, connection: http.client.HTTPConnection, target: Target, request: Request) -> None:
         if connection.sock is None:  # closed by an earlier `Connection: close`
             connection.connect()
         connection.sock.settimeout(request.answer_s or self.timeouts.answer_s)
         headers = {"Accept": "application/json", "User-Agent": f"muster/{__version__}", **request.headers}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        connection.request(request.method, self._address.path.rstrip("/") + request.target, request.body, headers)
-
-
-def parsed_address(server: str) -> SplitResult:
-    address = urlsplit(server if "://" in server else f"http://{server}")
-    if address.scheme not in ("http", "https") or not address.hostname:
-        raise MusterError(
-            f"{server!r} is not a server address",
-            code=BAD_INPUT,
-            hint="an address looks like http://127.0.0.1:7070",
-        )
-    return address
-
-
-def _shown(address: SplitResult) -> str:
-    return f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
+        if target.token:
+            headers["Authorization"] = f"Bearer {target.token}"
+        connection.request(request.method, target.address.path.rstrip("/") + request.target, request.body, headers)
 
 
 def _pairs(query: Query) -> Iterable[tuple[str, str]]:
@@ -303,11 +422,3 @@ def _unquoted(header: str) -> str:
         return str(json.loads(header))
     except ValueError:
         return header
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return str(error) or type(error).__name__

@@ -94,3 +94,11 @@ def test_script_is_told_once_that_its_files_are_not_kept_unless_outputs_are_name
         "name those to keep: --set outputs=[results/]"
     ]
     assert not jobs_in([array], Changes({"outputs": ["results/"]})).warnings
+
+
+def test_what_is_wrong_with_all_elements_of_an_array_is_told_once() -> None:
+    script = "#!/bin/sh\n#SBATCH --array=1-3\n#SBATCH --deadline=now\ntrue\n"
+    jobs = jobs_in([JobFile("many.sbatch", script, Path())], Changes()).submissions
+    told = [Problem(f"jobs.{place}.--deadline", "is not done here", line=3) for place in range(3)]
+    found = located(MusterError("3 of 3 jobs are wrong", code="invalid", problems=told), jobs).problems
+    assert [(one.path, one.file, one.line) for one in found] == [("--deadline", "many.sbatch", 3)]

@@ -8,7 +8,8 @@ import pytest
 
 from muster.api.jobs import TaskOut
 from muster.api.nodes import ClusterOut
-from muster.client.views import ClusterView, TaskView
+from muster.client.node_views import ClusterView
+from muster.client.views import TaskView
 
 pytestmark = pytest.mark.fast
 

@@ -36,7 +36,7 @@ class Answer:
 
 
 DROP = Answer(status=None)
-_OUTSIDE = ("/healthz",)
+_OUTSIDE = ("/healthz", "/readyz")
 Reply = Answer | Callable[[Asked], Answer]
 
 

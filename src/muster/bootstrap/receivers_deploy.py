@@ -1,0 +1,226 @@
+"""`muster receivers deploy`: from a file to running receivers. What is as it should be already is left alone."""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.bootstrap.error_printing import print_error
+from muster.domain.errors import Invalid, MusterError, Problem, Unavailable
+from muster.receivers.addresses import Address
+from muster.receivers.controlling import NotDone, State, status_of, wait_for
+from muster.receivers.deployments import Deployment, Register, Wanted, WantedByAddress
+from muster.receivers.free_addresses import unusable
+from muster.receivers.instances import CONFIG, Instance
+from muster.receivers.start_files import (
+    LOG_SERVER,
+    MONITOR,
+    RECEIVER,
+    log_server_program,
+    monitor_program,
+    receiver_program,
+)
+from muster.receivers.written_files import Change, Files, WrittenFile, compared, write_changed
+from muster.settings.receivers import DeployedReceiver, ReceiversPlan, read_receivers_file
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What is to be done for one receiver."""
+
+    instance: Instance
+    files: Files
+    changes: dict[str, Change]
+    settings: str
+    """A digest of what needs a new start."""
+    before: Wanted | None
+
+    @property
+    def wanted(self) -> Wanted:
+        """Settings that somebody has edited are theirs: the receiver runs on with them."""
+        kept = self.before is not None and self.changes[CONFIG] is Change.KEPT
+        settings = self.before.settings if kept and self.before is not None else self.settings
+        return Wanted(True, settings, self.before.restarts if self.before is not None else 0)
+
+    def lines(self) -> Iterator[str]:
+        name = self.instance.name
+        if self.before is None:
+            yield f"{name}: created in {self.instance.folder}"
+            return
+        running = self.instance.running()
+        is_current = running is not None and running.generation == self.wanted.generation
+        changed = [file for file, change in self.changes.items() if change in (Change.CREATED, Change.CHANGED)]
+        kept = [file for file, change in self.changes.items() if change is Change.KEPT]
+        if changed:
+            yield f"{name}: changed {', '.join(changed)}" + ("; it runs on" if is_current else "")
+        if kept:
+            yield f"{name}: kept {', '.join(kept)}, which somebody has edited; remove it to have it written anew"
+        if running is None:
+            yield f"{name}: to be started"
+        elif not is_current:
+            yield f"{name}: to be started anew with its new settings"
+        elif not changed and not kept:
+            yield f"{name}: unchanged"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="muster receivers deploy")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--dry-run", action="store_true")
+    given = parser.parse_args(argv)
+    try:
+        _deploy(read_receivers_file(given.file), is_dry_run=given.dry_run)
+    except MusterError as error:
+        print_error(error)
+        return 2 if isinstance(error, Invalid) else 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
+    deployment = Deployment(plan.settings.deploy_dir)
+    _refuse_folder(plan)
+    before = deployment.wanted()
+    _refuse_addresses(plan, deployment)
+    steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
+    gone = [address for address in before if address not in {step.instance.address for step in steps}]
+    for note in plan.notes:
+        sys.stderr.write(f"note: {note}\n")
+    for line in (*(line for step in steps for line in step.lines()), *_left(deployment, gone)):
+        _say(line)
+    if is_dry_run:
+        _say("nothing was done, because of --dry-run")
+        return
+    try:
+        _write(deployment, steps, gone)
+        Register.of_account().add(deployment)
+    except OSError as error:
+        raise Unavailable(f"cannot write to {error.filename}: {error.strerror}") from None
+    _run(deployment, [step.instance.address for step in steps], gone)
+
+
+def _refuse_folder(plan: ReceiversPlan) -> None:
+    folder = plan.settings.deploy_dir
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    problem = None
+    if not there.is_dir():
+        problem = f"{there} is not a folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        problem = f"{there} cannot be written to by this account"
+    if problem is not None:
+        line = plan.document.line("deploy_dir")
+        raise Invalid(
+            f"the receivers in {plan.file} cannot be deployed",
+            problems=(Problem("deploy_dir", problem, "choose another folder", line, str(plan.file)),),
+        )
+
+
+def _refuse_addresses(plan: ReceiversPlan, deployment: Deployment) -> None:
+    """Those of receivers that run here already are theirs."""
+    places = {receiver.parsed: place for place, receiver in enumerate(plan.settings.receivers)}
+    free = [address for address in places if deployment.instance(address).running() is None]
+    problems = tuple(plan.problem(places[address], why, hint) for address, why, hint in unusable(free))
+    if problems:
+        raise Invalid(f"the receivers in {plan.file} cannot be deployed", problems=problems)
+
+
+def _step(plan: ReceiversPlan, deployment: Deployment, receiver: DeployedReceiver, before: WantedByAddress) -> _Step:
+    instance = deployment.instance(receiver.parsed)
+    config = _config(plan, instance, receiver)
+    files = _files(plan, instance, config)
+    needs_start = json.dumps({key: value for key, value in config.items() if key != "offers"}, sort_keys=True)
+    digest = hashlib.sha256(needs_start.encode()).hexdigest()[:16]
+    return _Step(instance, files, compared(instance.folder, files), digest, before.get(instance.address))
+
+
+def _config(plan: ReceiversPlan, instance: Instance, receiver: DeployedReceiver) -> dict[str, Any]:
+    settings = plan.settings
+    config: dict[str, Any] = {"host": instance.address.host, "port": instance.address.port}
+    config["logFile"] = str(instance.folder / "server.log")
+    if settings.database is not None:
+        config["database"] = settings.database
+    if plan.clusters is not None:
+        config["clusters"] = str(plan.clusters)
+    if receiver.offers is not None:
+        config["offers"] = list(receiver.offers)
+    elif settings.platform is not None:
+        config["offers"] = str(plan.clusters)
+    if settings.log_server is not None:
+        config["logServer"] = settings.log_server.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {**config, **settings.settings}
+
+
+def _files(plan: ReceiversPlan, instance: Instance, config: dict[str, Any]) -> Files:
+    settings, log_server = plan.settings, plan.settings.log_server
+    monitor = {
+        "receivers": [receiver.address for receiver in settings.receivers],
+        "warning_maillist": list(settings.warning_maillist),
+        "stateFile": "monitor.json",
+    }
+    return {
+        CONFIG: WrittenFile(_yaml(config)),
+        "monitor.yaml": WrittenFile(_yaml(monitor)),
+        RECEIVER: receiver_program(instance.folder),
+        LOG_SERVER: log_server_program(*(log_server.url, log_server.token_file) if log_server else (None, None)),
+        MONITOR: monitor_program(),
+    }
+
+
+def _yaml(values: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+
+
+def _left(deployment: Deployment, gone: Sequence[Address]) -> Iterator[str]:
+    for address in gone:
+        if deployment.instance(address).running() is not None:
+            then = f"`muster receivers remove {address}` deletes its folder"
+            yield f"{address}: no longer in the file, to be stopped; {then}"
+
+
+def _write(deployment: Deployment, steps: Sequence[_Step], gone: Sequence[Address]) -> None:
+    deployment.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for step in steps:
+        step.instance.folder.mkdir(mode=0o700, exist_ok=True)
+        write_changed(step.instance.folder, step.files, step.changes)
+
+    def changed(found: dict[Address, Wanted]) -> WantedByAddress:
+        stopped = {
+            address: Wanted(False, one.settings, one.restarts) for address, one in found.items() if address in gone
+        }
+        return {**found, **stopped, **{step.instance.address: step.wanted for step in steps}}
+
+    deployment.change(changed)
+
+
+def _run(deployment: Deployment, addresses: Sequence[Address], gone: Sequence[Address]) -> None:
+    try:
+        wait_for(deployment, gone, State.STOPPED, _tell)
+        wait_for(deployment, addresses, State.RUNNING, _tell)
+    except NotDone as error:
+        raise Unavailable(
+            f"not all receivers run:\n{error}", hint="`muster receivers logs NAME` shows what one said"
+        ) from None
+    for address in addresses:
+        _say(f"{address}: running, pid {status_of(deployment, address).pid}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
