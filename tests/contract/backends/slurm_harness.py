@@ -12,6 +12,7 @@ from muster.ports.backend import Backend
 from tests.contract.backends.harness import LOG_BYTES, FolderArchives
 from tests.contract.backends.programs import Programs
 from tests.parts.slurm import RealSlurm
+from tests.parts.slurm_settling import settle
 
 
 class SlurmHarness:
@@ -31,7 +32,12 @@ class SlurmHarness:
         options = SlurmOptions(root=root, is_shared=self._is_shared, conf=str(self._slurm.conf), poll_s=0.2)
         settings = PhysicalCluster("hpc", "slurm", options=options)
         return SlurmBackend(
-            settings, self.archives, identity=self._identity, home=self._folder / "home", log_bytes=LOG_BYTES
+            settings,
+            self.archives,
+            identity=self._identity,
+            home=self._folder / "home",
+            log_bytes=LOG_BYTES,
+            usage_every_s=0.5,
         )
 
     def refused(self, launch: GangLaunch) -> GangLaunch:
@@ -43,18 +49,13 @@ class SlurmHarness:
         return replace(launch, gang=replace(launch.gang, spec=replace(spec, roles=roles)))
 
     def measure(self) -> None:
-        raise NotImplementedError("this backend measures nothing")
+        """The runners of tasks do so by themselves."""
 
     def close(self) -> None:
         self.outage.mend()
         self.queue.free()
-        for line in self._slurm.run("squeue", "--noheader", "--format=%A %k").splitlines():
-            job, _, comment = line.partition(" ")
-            if f"muster:{self._identity}:" in comment:
-                self._slurm.run("scancel", "--signal=KILL", "--full", job, check=False)
-                self._slurm.run("scancel", job, check=False)
+        settle(self._slurm)
         self.tasks.close()
-        self._slurm.wait_until_empty()
 
 
 class SlurmOutage:
@@ -65,8 +66,9 @@ class SlurmOutage:
         self._is_away = False
 
     def begin(self, backend: Backend) -> None:
-        for job in self._slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%A").split():
-            self._slurm.wait_until_saved(job)
+        live = self._slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%A").split()
+        if live:
+            self._slurm.wait_until_saved(live[0])  # and the others with it
         self._slurm.kill_controller()
         self._is_away = True
 

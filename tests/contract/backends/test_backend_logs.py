@@ -63,11 +63,11 @@ async def test_the_times_of_a_log_are_known_soon_and_after_the_end(site: Site) -
     assert (await source.times(TaskRef.of(task))).known == len(TEXT) + 5
 
 
-@pytest.mark.parametrize(("lines", "offset"), [(0, 14), (1, 8), (2, 4), (3, 0), (100, 0)])
-async def test_a_tail_begins_at_the_start_of_a_line(site: Site, lines: int, offset: int) -> None:
+async def test_a_tail_begins_at_the_start_of_a_line(site: Site) -> None:
     logs = _logs(site)
     (task,) = await _printed(site)
-    assert await logs.tail_offset(TaskRef.of(task), lines) == offset
+    found = {lines: await logs.tail_offset(TaskRef.of(task), lines) for lines in (0, 1, 2, 3, 100)}
+    assert found == {0: 14, 1: 8, 2: 4, 3: 0, 100: 0}
 
 
 async def test_watching_yields_the_size_then_its_growth_and_ends_after_the_end(site: Site) -> None:
@@ -128,7 +128,8 @@ async def test_a_log_beyond_its_limit_is_collected_without_its_middle(site: Site
     for offset, data in ((0, b"1\n2\n"), (dropped.start, b""), (dropped.end - 1, b"")):
         chunk = await logs.read(TaskRef.of(task), offset, 4)
         assert (chunk.data, chunk.size, chunk.ended, chunk.dropped) == (data, len(text), False, dropped)
-    assert (await logs.read(TaskRef.of(task), len(text) - 7, 100)).data == b"500000\n"
+    chunk = await logs.read(TaskRef.of(task), len(text) - 7, 100)
+    assert (chunk.data, chunk.dropped) == (b"500000\n", dropped)
     assert await logs.tail_offset(TaskRef.of(task), 500_000) == dropped.start
 
 

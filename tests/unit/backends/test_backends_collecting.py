@@ -45,6 +45,13 @@ def test_a_download_stays_in_its_folder(path: str) -> None:
     assert os.path.normpath(place).startswith("/target/")
 
 
+@pytest.mark.parametrize("path", [".git/config", "model/.git/hooks/pre-commit", "a/.GIT", ".git"])
+def test_a_download_makes_no_repository(path: str) -> None:
+    with pytest.raises(MusterError, match="repository of Git"):
+        place_in(Path("/target"), path)
+    assert place_in(Path("/target"), "a/.gitignore") == Path("/target/a/.gitignore")
+
+
 @given(path=PATHS, names=st.lists(st.sampled_from(["a", "b", "link", "out"]), max_size=4))
 def test_whatever_pattern_is_asked_only_files_inside_are_told(
     path: str, names: list[str], tmp_path_factory: pytest.TempPathFactory
