@@ -1,0 +1,214 @@
+"""Evaluates the rules again and again. What a round finds is written together with the notices that follow from it, in
+one transaction, so that a server that is killed at any moment tells each thing once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+import structlog
+
+from muster.domain.alerting.alert_conditions import conditions, unknown_subjects
+from muster.domain.alerting.alert_records import AlertPhase, AlertRecord, Step, advanced
+from muster.domain.alerting.alert_rules import AlertAction, AlertRule
+from muster.domain.alerting.alerts import Severity
+from muster.domain.alerting.notices import NoticeTopic, QueuedNotice
+from muster.domain.audit_kinds import AuditKind
+from muster.domain.errors import MusterError
+from muster.domain.events import Event
+from muster.engine.alerting.acting import acted, actor_of
+from muster.engine.alerting.facts import gather_facts
+from muster.engine.alerting.job_notices import JobNotices
+from muster.engine.alerting.recipients import recipients
+from muster.engine.alerting.sending import Sending
+from muster.engine.alerting.telling import alert_notice
+from muster.engine.context import Context
+from muster.engine.state.event_builders import audit_event
+from muster.lib.daemon_threads import on_daemon_thread
+from muster.lib.ids import new_id
+from muster.ports.alerting import AlertSource, RuleBook
+from muster.ports.store import AlertingChange, Change
+
+_log = structlog.get_logger("engine.alerting")
+_FORGET_AFTER_S = 90 * 86400.0
+_FORGET_EVERY_S = 86400.0
+
+
+@asynccontextmanager
+async def alerting(context: Context, source: AlertSource, address: str) -> AsyncIterator[None]:
+    """Evaluate rules and send notices while the context is open."""
+    sending = Sending(context, source)
+    rounds = Rounds(context, source, address, sending.wake)
+    tasks = [
+        asyncio.create_task(rounds.run(), name="alerts"),
+        asyncio.create_task(sending.run(), name="notices"),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Rounds:
+    def __init__(self, context: Context, source: AlertSource, address: str, wake: Callable[[], None]) -> None:
+        self._context = context
+        self._source = source
+        self._wake_sending = wake
+        self._records: dict[str, AlertRecord] | None = None
+        self._forgot_at = 0.0
+        self._told_problems: tuple[str, ...] = ()
+        self.jobs = JobNotices(context, source, address)
+
+    async def run(self) -> None:
+        while True:
+            interval_s = RuleBook().interval_s
+            try:
+                interval_s = (await self.round()).interval_s
+            except MusterError as error:
+                _log.warning("alerts could not be evaluated", error=error.message)
+                self._records = None
+            except Exception:
+                _log.exception("alerts could not be evaluated")
+                self._records = None
+            await self._pause(interval_s)
+
+    async def _pause(self, interval_s: float) -> None:
+        """Ends of jobs that somebody waits to hear of are told at once."""
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(self._follow_jobs())
+            await asyncio.sleep(interval_s)
+            following.cancel()
+
+    async def _follow_jobs(self) -> None:
+        while True:
+            await self.jobs.ended.wait()
+            try:
+                await self.jobs.tell()
+            except MusterError as error:
+                _log.warning("users could not be told of their jobs", error=error.message)
+                return
+            self._wake_sending()
+
+    async def round(self) -> RuleBook:
+        """One evaluation, and everything that follows from it."""
+        context = self._context
+        book = await on_daemon_thread(self._source.book, "alert rules")
+        self._tell_problems(book)
+        if self._records is None:
+            self._records = {record.id: record for record in await context.store.open_alerts()}
+        ends_at = await on_daemon_thread(self._source.certificate_ends_at, "certificate")
+        facts = await gather_facts(context, ends_at)
+        step = advanced(
+            list(self._records.values()),
+            conditions(book.rules, facts),
+            book.rules,
+            await context.store.silences(),
+            facts.now,
+            new_id,
+            unknown_subjects(book.rules, facts),
+        )
+        await self._write(step, book, facts.now)
+        await self._act()
+        await self.jobs.tell_waiting(facts)
+        await self.jobs.tell()
+        await self._forget(facts.now)
+        self._wake_sending()
+        return book
+
+    async def _write(self, step: Step, book: RuleBook, now: float) -> None:
+        assert self._records is not None
+        if not step.changed and not step.dropped:
+            return
+        rules = {rule.name: rule for rule in book.rules}
+        notices = [
+            notice for record in (*step.fired, *step.resolved) for notice in self._to_admins(record, rules, book, now)
+        ]
+        notices += [notice async for notice in self._to_owners(step, rules, book, now)]
+        change = AlertingChange(alerts=step.changed, dropped_alerts=step.dropped, notices=notices)
+        await self._context.apply(Change(alerting=change, events=list(_audited(step, now))))
+        for gone in step.dropped:
+            self._records.pop(gone, None)
+        for record in step.changed:
+            self._keep(record)
+
+    def _keep(self, record: AlertRecord) -> None:
+        assert self._records is not None
+        if record.phase is AlertPhase.RESOLVED:
+            self._records.pop(record.id, None)
+        else:
+            self._records[record.id] = record
+
+    def _to_admins(
+        self, record: AlertRecord, rules: dict[str, AlertRule], book: RuleBook, now: float
+    ) -> Iterator[QueuedNotice]:
+        rule = rules.get(record.rule)
+        if rule is not None and AlertAction.NOTIFY not in rule.actions:
+            return
+        is_urgent = record.severity is Severity.CRITICAL
+        due = now if is_urgent or book.quiet is None else book.quiet.end_after(now, ZoneInfo(book.time_zone))
+        for way in book.ways:
+            if record.severity in way.severities:
+                made = alert_notice(record, rules, way.name, way.language, now)
+                yield replace(made, not_before=due, is_urgent=is_urgent)
+
+    async def _to_owners(
+        self, step: Step, rules: dict[str, AlertRule], book: RuleBook, now: float
+    ) -> AsyncIterator[QueuedNotice]:
+        told = [record for record in (*step.fired, *step.resolved) if record.owner and _mails_owner(record, rules)]
+        people = await recipients(self._context) if told else {}
+        for record in told:
+            owner = people.get(record.owner)
+            for way in owner.ways(book) if owner is not None and owner.wants(NoticeTopic.ALERTS) else ():
+                assert owner is not None
+                made = alert_notice(record, rules, way, owner.settings.language, now, owner.user.id)
+                yield replace(made, not_before=owner.not_before(now))
+
+    async def _act(self) -> None:
+        """What was done is written when it is done. A crash in between repeats it, which does no harm."""
+        assert self._records is not None
+        if self._context.is_held:
+            return
+        for record in [one for one in self._records.values() if one.todo]:
+            after = await acted(self._context, record)
+            if after != record:
+                await self._context.apply(Change(alerting=AlertingChange(alerts=[after])))
+                self._records[record.id] = after
+
+    async def _forget(self, now: float) -> None:
+        if now - self._forgot_at >= _FORGET_EVERY_S:
+            await self._context.apply(Change(alerting=AlertingChange(forget_before=now - _FORGET_AFTER_S)))
+            self._forgot_at = now
+
+    def _tell_problems(self, book: RuleBook) -> None:
+        problems = tuple(str(problem) for problem in book.problems)
+        if problems and problems != self._told_problems:
+            _log.error("the rules of alerts are wrong; those of before hold", problems=list(problems))
+        self._told_problems = problems
+
+
+def _mails_owner(record: AlertRecord, rules: dict[str, AlertRule]) -> bool:
+    rule = rules.get(record.rule)
+    return rule is None or AlertAction.MAIL_OWNER in rule.actions
+
+
+def _audited(step: Step, now: float) -> Iterator[Event]:
+    for record in step.fired:
+        yield _event("alert.fire", record, now)
+    for record in step.resolved:
+        yield _event("alert.resolve", record, now)
+
+
+def _event(what: AuditKind, record: AlertRecord, now: float) -> Event:
+    subject = record.subject
+    return audit_event(
+        what,
+        actor_of(record.rule),
+        now,
+        rule=record.rule,
+        subject=subject.name,
+        cluster=subject.cluster,
+        message=record.message,
+    )

@@ -1,0 +1,98 @@
+"""Makes notices of alerts and of jobs. Pure: the same alert gives the same notice, whose id makes it go out once."""
+
+from collections.abc import Mapping
+
+from muster.domain.alerting.alert_records import AlertPhase, AlertRecord
+from muster.domain.alerting.alert_rules import AlertAction, AlertRule
+from muster.domain.alerting.alerts import SubjectType
+from muster.domain.alerting.notices import ADMINS, QueuedNotice
+from muster.domain.jobs import Job
+from muster.engine.alerting.words import MESSAGES_ZH, said
+from muster.lib.clock import iso
+from muster.lib.quantities import about_duration
+
+_TOLD_ACTIONS = (AlertAction.CORDON, AlertAction.STOP, AlertAction.TAG, AlertAction.RESTART, AlertAction.STACKS)
+
+
+def alert_notice(
+    record: AlertRecord, rules: Mapping[str, AlertRule], way: str, language: str, now: float, user_id: str = ADMINS
+) -> QueuedNotice:
+    is_over = record.phase is AlertPhase.RESOLVED
+    kind = "recovery" if is_over else "failure"
+    what = "resolved" if is_over else "firing"
+    rule = rules.get(record.rule)
+    values = {
+        "rule": record.rule,
+        "subject": _subject(record, language),
+        "message": _message(record, rule, language),
+        "severity": said(language, f"severity.{record.severity}"),
+        "since": iso(record.since),
+        "until": iso(record.resolved_at or now),
+    }
+    parts = [said(language, f"{what}.text", **values)]
+    if not is_over:
+        parts += _what_follows(record, rule, language)
+    return QueuedNotice(
+        f"alert-{record.id}-{what}",
+        way,
+        user_id,
+        kind,
+        now,
+        said(language, f"{what}.title", **values),
+        "\n\n".join(parts),
+        not_before=now,
+        data={
+            "alert": record.id,
+            "rule": record.rule,
+            "severity": str(record.severity),
+            "state": str(record.phase),
+            "subjectType": str(record.subject.type),
+            "subject": record.subject.name,
+            "cluster": record.subject.cluster,
+            "message": record.message,
+        },
+    )
+
+
+def _what_follows(record: AlertRecord, rule: AlertRule | None, language: str) -> list[str]:
+    parts = []
+    if record.advice and language == "en":
+        parts.append(said(language, "advice", advice=record.advice.rstrip(".")))
+    name = record.subject.name
+    actions = rule.actions if rule else ()
+    done = [said(language, f"action.{action}", name=name) for action in actions if action in _TOLD_ACTIONS]
+    if done:
+        parts.append(said(language, "actions", actions="; ".join(done)))
+    return [*parts, said(language, "once")]
+
+
+def _subject(record: AlertRecord, language: str) -> str:
+    if record.subject.type is SubjectType.SERVER:
+        return said(language, "subject.server")
+    return record.subject.name
+
+
+def _message(record: AlertRecord, rule: AlertRule | None, language: str) -> str:
+    if language != "zh" or rule is None:
+        return record.message[:1].upper() + record.message[1:]
+    return MESSAGES_ZH[rule.check].format(name=record.subject.name, value=record.value or 0.0)
+
+
+def job_notice(
+    job: Job, topic: str, way: str, language: str, now: float, user_id: str, address: str, not_before: float
+) -> QueuedNotice:
+    began = job.created_at if topic == "waiting" else job.started_at or job.created_at
+    until = now if topic == "waiting" else job.ended_at or now
+    values = {
+        "job": job.name,
+        "cluster": job.cluster,
+        "reason": job.reason or "-",
+        "lasted": about_duration(max(0.0, until - began)),
+    }
+    see = said(language, "see", address=f"{address}/jobs/{job.id}", job=job.name)
+    text = "\n\n".join((said(language, f"job.{topic}.text", **values), see, said(language, "settings")))
+    kind = "failure" if topic == "failed" else "recovery" if topic == "succeeded" else "digest"
+    name = f"job-{job.id}-{topic}-{job.attempt}"
+    title = said(language, f"job.{topic}.title", **values)
+    data = {"job": job.id, "name": job.name, "cluster": job.cluster, "topic": topic, "reason": job.reason}
+    return QueuedNotice(name, way, user_id, kind, now, title, text, not_before=not_before, data=data)
