@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from muster.domain.accounts import User
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.clusters import Folder
 from muster.domain.errors import Invalid, MusterError, NotFound
 from muster.engine.context import Context
@@ -207,7 +208,7 @@ class Files:
 
     async def _steps(
         self,
-        what: str,
+        what: AuditKind,
         user: User,
         place: Place,
         run: str | None,
@@ -247,7 +248,7 @@ class Files:
         return self._places.space(user, where.cluster)
 
     @asynccontextmanager
-    async def _audited(self, what: str, user: User, place: Place, **data: Any) -> AsyncIterator["_Audit"]:
+    async def _audited(self, what: AuditKind, user: User, place: Place, **data: Any) -> AsyncIterator["_Audit"]:
         """Record the operation. What the node refused is recorded as well, with the reason."""
         audit = _Audit()
         try:
@@ -259,7 +260,7 @@ class Files:
         if audit.is_recorded:
             await self._record(what, user, place, **data)
 
-    async def _record(self, what: str, user: User, place: Place, **data: Any) -> None:
+    async def _record(self, what: AuditKind, user: User, place: Place, **data: Any) -> None:
         event = audit_event(what, user.name, self._context.clock(), path=place.shown, node=place.node, **data)
         await self._context.store.apply(Change(events=[event]))
 

@@ -74,7 +74,7 @@ async def follow_job(
             async for cursor, piece in _merge(reader, job, tasks, start, wanted):
                 yield cursor, piece
             job = await context.store.job(job.id)
-            is_over = job.is_final or attempt < job.attempt
+            is_over = job.is_final or job.is_elsewhere or attempt < job.attempt
             is_last = wanted.attempt is not None or attempt >= job.attempt
             if is_last and (is_over or not wanted.follow):
                 return
@@ -93,6 +93,19 @@ def check_workers(job: Job, names: Sequence[str]) -> None:
         more = ", …" if len(known) > _NAMES_SHOWN else ""
         hint = f"it has {', '.join(known[:_NAMES_SHOWN])}{more}"
         raise NotFound(f"job {job.name} has no worker {', '.join(unknown)}", hint=hint)
+
+
+async def task_of_worker(context: Context, job: Job, name: str, attempt: int | None) -> Task | None:
+    """The task with this name, or role and index, of an attempt or of the latest one. None if it was not started.
+    Raises NotFound if the job will never have such a worker."""
+    tasks = await tasks_of_workers(context, job, (name,), attempt or max(job.attempt, 1))
+    return tasks[0] if tasks else None
+
+
+async def tasks_of_workers(context: Context, job: Job, names: Sequence[str], attempt: int) -> list[Task]:
+    """The tasks of an attempt with these names, or all. Raises NotFound if the job will never have such a worker."""
+    check_workers(job, names)
+    return _chosen(await context.store.tasks(job.id, attempt), names)
 
 
 def _most(role: Role) -> int:

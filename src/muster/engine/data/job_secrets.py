@@ -28,7 +28,9 @@ async def with_own_secrets(context: Context, job: Job, carried: Carried) -> tupl
     if user is None:
         return job, []
     copied = await context.store.sealed_secrets(user.id, [name for name in names if name not in carried])
-    values = opened(context, copied) | {name: carried[name].encode() for name in names if name in carried}
+    values = opened(context, copied) | {
+        name: carried[name].encode("utf-8", "surrogateescape") for name in names if name in carried
+    }
     _require_small(context, values)
     await require_key(context)
     now = context.clock()

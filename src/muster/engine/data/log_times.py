@@ -40,7 +40,8 @@ class TimesReader:
         kept = self._context.logs / times_name(task)
         if kept.exists():
             return LogTimes.of(json.loads(kept.read_text()))
-        source = self._context.backends[cluster].capabilities.log_times
+        backend = self._context.backends.get(cluster)
+        source = backend.capabilities.log_times if backend is not None else None
         if source is None or task.log is not None:
             return LogTimes()
         try:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,8 @@ class Piece:
 
     @classmethod
     def of(cls, task: str, offset: int, end: int, text: str) -> Self:
-        return cls(task, offset, end, json.dumps({"task": task, "offset": offset, "text": text}, ensure_ascii=False))
+        payload = {"task": task, "offset": offset, "end": end, "text": text}
+        return cls(task, offset, end, json.dumps(payload, ensure_ascii=False))
 
     def payload_text(self) -> str:
         return str(json.loads(self.payload)["text"])
@@ -53,7 +54,7 @@ class LogReader:
         """The beginning of the first line at or behind this position; the position itself if that is far away."""
         if not offset:
             return 0
-        chunk = await self._chunk(task, cluster, offset - 1)
+        chunk = await self.chunk(task, cluster, offset - 1)
         return offset + max(0, chunk.data.find(b"\n"))
 
     def file(self, task: Task) -> Path:
@@ -67,9 +68,12 @@ class LogReader:
         return path
 
     async def pieces(self, task: Task, cluster: str, offset: int, *, follow: bool) -> AsyncIterator[Piece]:
-        """From `offset` to the present end; with `follow`, to the end of the task."""
-        while True:
-            chunk = await self._chunk(task, cluster, offset)
+        """From `offset` to the present end; with `follow`, to the end of the task. Bytes that a task prints meanwhile
+        do not move the present end: a task that prints quickly would move it for ever."""
+        end: int | None = None
+        while end is None or offset < end:
+            chunk = await self.chunk(task, cluster, offset)
+            end = chunk.size if end is None and not follow else end
             if chunk.dropped is not None and chunk.dropped.contains(offset):
                 yield _marker_piece(task, chunk.dropped, offset)
                 offset = chunk.dropped.end
@@ -83,14 +87,19 @@ class LogReader:
             else:
                 await self._growth(task, cluster, beyond=chunk.offset + len(chunk.data))
 
+    def sizes(self, task: Task, cluster: str) -> AsyncGenerator[int]:
+        """The size of a running task's log now and whenever it has grown, up to the end of the task. Raises NotFound
+        and Unreachable."""
+        return self._live(cluster).watch(TaskRef.of(task))
+
     async def extent(self, task: Task, cluster: str) -> LogChunk:
         """An empty chunk, which has the size of the log and what was dropped of it."""
-        return await self._chunk(task, cluster, 0, 0)
+        return await self.chunk(task, cluster, 0, 0)
 
     async def raw(self, task: Task, cluster: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to but not including `end`, with a line in place of those that were dropped."""
         while start < end:
-            chunk = await self._chunk(task, cluster, start, min(PIECE_BYTES, end - start))
+            chunk = await self.chunk(task, cluster, start, min(PIECE_BYTES, end - start))
             if chunk.dropped is not None and chunk.dropped.contains(start):
                 yield chunk.dropped.marker(start).encode()
                 start = chunk.dropped.end
@@ -100,16 +109,23 @@ class LogReader:
             yield chunk.data
             start += len(chunk.data)
 
-    async def _chunk(self, task: Task, cluster: str, offset: int, limit: int = PIECE_BYTES) -> LogChunk:
+    async def chunk(self, task: Task, cluster: str, offset: int, limit: int = PIECE_BYTES) -> LogChunk:
+        """At most so many bytes from `offset` on. There may be fewer although more follow; none at the end of the log,
+        and at bytes that were dropped."""
         if task.log is None:
             try:
                 return await self._live(cluster).read(TaskRef.of(task), offset, limit)
             except MusterError:
                 task = await self._refreshed(task)
+        if limit > PIECE_BYTES:
+            return await asyncio.to_thread(_read_file, self.file(task), offset, limit)
         return _read_file(self.file(task), offset, limit)
 
     def _live(self, cluster: str) -> TaskLogs:
-        return required(self._context.backends[cluster].capabilities.logs, "logs", cluster)
+        backend = self._context.backends.get(cluster)
+        if backend is None:
+            raise NotFound(f"cluster {cluster} is not there any more, and this log was not collected")
+        return required(backend.capabilities.logs, "logs", cluster)
 
     async def _refreshed(self, task: Task) -> Task:
         """The task as it is stored now. A log that is no longer on the node has been collected."""
@@ -140,7 +156,7 @@ class LogReader:
     async def _growth(self, task: Task, cluster: str, *, beyond: int) -> None:
         """Return when the log is longer than that, or will not grow any more."""
         try:
-            async with aclosing(self._live(cluster).watch(TaskRef.of(task))) as sizes:
+            async with aclosing(self.sizes(task, cluster)) as sizes:
                 async for size in sizes:
                     if size > beyond:
                         return

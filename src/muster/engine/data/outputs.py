@@ -19,6 +19,7 @@ from muster.domain.jobs import Job, Succeeded
 from muster.domain.output_patterns import is_glob, matches
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.data.event_file_metrics import read_event_files
 from muster.engine.state.event_builders import outputs_event
 from muster.lib.backoff import exponential
 from muster.ports.capabilities import Collected, OutputFile, TaskRef, required
@@ -179,6 +180,7 @@ async def _collect_one(
             found = await _fetched(context, job, task, folder, storage)
         collected = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep, lost=found.problem)
         await asyncio.to_thread(_finish, folder, record, collected)
+        await read_event_files(context, job, task, folder, found.files)
     except (MusterError, OSError) as error:
         _log.warning("outputs not collected", task=task.id, error=str(error))
         may_help = not isinstance(error, Unreachable)

@@ -6,7 +6,7 @@ import structlog
 
 from muster.domain.accounts import User
 from muster.domain.errors import Conflict, Invalid, Problem, Rejected, TooLarge, Unavailable
-from muster.domain.exit_causes import SECRET
+from muster.domain.failures.exit_causes import SECRET
 from muster.domain.secrets import Secret, SecretKind, is_of_a_job, kind_of
 from muster.domain.specs import JobSpec, SecretUse
 from muster.engine.context import Context

@@ -1,0 +1,115 @@
+"""Jobs as experiments in tables: side by side, or one line each for a file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from muster.cli.failures import Failure
+from muster.lib.quantities import about_bytes
+
+Run = Mapping[str, Any]
+_USE: Sequence[tuple[str, Callable[[Run], Any]]] = (
+    ("ran", lambda run: f"{run['ranS']:.0f} s"),
+    ("GPU hours", lambda run: round(run["gpuHours"], 3)),
+    ("cost", lambda run: None if run["cost"] is None else round(run["cost"], 2)),
+    ("peak memory", lambda run: None if run["peakMemoryBytes"] is None else about_bytes(run["peakMemoryBytes"])),
+    ("GPU busy", lambda run: None if run["gpuPercent"] is None else f"{run['gpuPercent']:.0f} %"),
+)
+_PLAIN = (
+    *("id", "name", "owner", "cluster", "vc", "state", "reason", "submittedAt", "startedAt", "endedAt", "ranS"),
+    *("gpuHours", "cost", "peakMemoryBytes", "gpuPercent", "energyJ", "package", "commit", "trackingUrl"),
+)
+_DIRTY = "-dirty"
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    values: Sequence[Any]
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+def compared(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
+    """The names of the jobs, and a line for each property. Properties that all share and that say nothing are left out,
+    as are variables and tags that do not differ."""
+    lines = [
+        _line("id", runs, lambda run: run["id"]),
+        _line("owner", runs, lambda run: run["owner"]),
+        _line("state", runs, lambda run: run["state"]),
+        _line("submitted", runs, lambda run: run["submittedAt"]),
+        _line("package", runs, lambda run: (run["package"] or "")[:12]),
+        _line("commit", runs, lambda run: _short(run["commit"])),
+        _line("tracking URL", runs, lambda run: run["trackingUrl"]),
+        *(_line(title, runs, value) for title, value in _USE),
+        *_keyed("param", runs, "params", only_differing=False),
+        *_keyed("env", runs, "env", only_differing=True),
+    ]
+    for name in known_names(runs, "metrics"):
+        lines.append([name, *((run["metrics"].get(name) or {}).get("last") for run in runs)])
+    return [run["name"] for run in runs], [line for line in lines if any(value not in (None, "") for value in line[1:])]
+
+
+def flattened(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
+    """The titles of a table with one line for each job, and the lines."""
+    params, metrics = known_names(runs, "params"), known_names(runs, "metrics")
+    kinds = ("last", "lowest", "highest", "lastStep")
+    titles = [*_PLAIN, *(f"params.{name}" for name in params)]
+    titles += [f"metrics.{name}.{kind}" for name in metrics for kind in kinds]
+    lines = []
+    for run in runs:
+        found = [(run["metrics"].get(name) or {}).get(kind) for name in metrics for kind in kinds]
+        lines.append([*(run[name] for name in _PLAIN), *(run["params"].get(name) for name in params), *found])
+    return titles, lines
+
+
+def plotted(
+    runs: Sequence[Run], params: Sequence[str], metrics: Sequence[str], kind: str
+) -> list[tuple[str, list[str | float | bool | None]]]:
+    """The axes of parallel coordinates, each with the value of each run: the parameters, by default those that differ,
+    and then the metrics. `kind` says which value of a metric counts; one that is not finite has no place."""
+    names = params or [
+        name for name in known_names(runs, "params") if len({repr(run["params"].get(name)) for run in runs}) > 1
+    ]
+    found = [(name, [run["params"].get(name) for run in runs]) for name in names]
+    for name in metrics:
+        values = [(run["metrics"].get(name) or {}).get(kind) for run in runs]
+        found.append((name, [None if isinstance(value, str) else value for value in values]))
+    return found
+
+
+def write_parquet(path: Path, titles: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+    """A column whose values have several types is one of texts."""
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError:
+        hint = "pip install 'muster[parquet]', or name the file .csv"
+        raise Failure("Parquet needs pyarrow, which is not installed here", hint=hint) from None
+    columns = {title: [line[place] for line in lines] for place, title in enumerate(titles)}
+    parquet.write_table(arrow.table({title: _of_one_type(values) for title, values in columns.items()}), path)
+
+
+def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
+    types = {float if isinstance(value, int) and not isinstance(value, bool) else type(value) for value in values}
+    if len(types - {type(None)}) < 2:
+        return values
+    return [None if value is None else str(value) for value in values]
+
+
+def _short(commit: str) -> str:
+    """Enough of it to know it, and whether something was changed since."""
+    return commit.removesuffix(_DIRTY)[:12] + (_DIRTY if commit.endswith(_DIRTY) else "")
+
+
+def _keyed(title: str, runs: Sequence[Run], key: str, *, only_differing: bool) -> list[list[Any]]:
+    lines = [[f"{title} {name}", *(run[key].get(name) for run in runs)] for name in known_names(runs, key)]
+    return [line for line in lines if not only_differing or len({repr(value) for value in line[1:]}) > 1]
+
+
+def known_names(runs: Sequence[Run], key: str) -> list[str]:
+    """The names of what these jobs have of a kind, such as params or metrics."""
+    return sorted({name for run in runs for name in run[key]})
+
+
+def _line(title: str, runs: Sequence[Run], value: Callable[[Run], Any]) -> list[Any]:
+    return [title, *(value(run) for run in runs)]

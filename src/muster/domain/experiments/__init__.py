@@ -1,0 +1,1 @@
+"""What jobs were given and what came of it: params, metrics, runs, sweeps and models."""

@@ -1,0 +1,161 @@
+"""Metrics of jobs: a point that is delivered twice is stored once, what is beyond the limits is left out, and values
+that are not finite come back as they were."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from muster.domain.errors import NotFound
+from muster.domain.experiments.job_metrics import (
+    Extreme,
+    MetricBatch,
+    MetricCursor,
+    MetricLimits,
+    MetricPoint,
+    MetricSeries,
+)
+from muster.domain.job_notes import JobNote, NoteKind
+from muster.domain.jobs import Job, Succeeded
+from muster.ports.store import Change, JobFilter, Store
+from tests.contract.building import a_job
+
+pytestmark = pytest.mark.anyio
+
+
+async def put(store: Store, number: int = 1) -> Job:
+    job = a_job(number, name=f"net{number}")
+    await store.apply(Change(new_job=job))
+    return job
+
+
+def batch(job: Job, *points: MetricPoint, attempt: int = 1, limits: MetricLimits | None = None) -> Change:
+    return Change(metrics=MetricBatch(job.id, attempt, points, limits=limits or MetricLimits()))
+
+
+def loss(step: int, value: float, at: float | None = None) -> MetricPoint:
+    return MetricPoint("loss", step, 100.0 + step if at is None else at, value)
+
+
+async def test_points_come_back_in_the_order_of_their_steps(store: Store) -> None:
+    job = await put(store)
+    await store.apply(batch(job, loss(3, 0.25), loss(1, 0.75)))
+    await store.apply(batch(job, loss(2, 0.5)))
+    assert await store.metric_points(job.id, 1, "loss") == [loss(1, 0.75), loss(2, 0.5), loss(3, 0.25)]
+    assert await store.metric_series([job.id]) == [
+        MetricSeries(job.id, 1, "loss", 3, loss(3, 0.25), Extreme(3, 0.25), Extreme(1, 0.75))
+    ]
+
+
+async def test_a_batch_that_is_delivered_twice_is_stored_once(store: Store) -> None:
+    job = await put(store)
+    given = batch(job, loss(1, 0.75), loss(1, math.nan), loss(1, 0.75), loss(2, 0.0), loss(3, -0.0, 102.0))
+    await store.apply(given)
+    once = await store.metric_series([job.id])
+    await store.apply_all([given, batch(job, loss(2, -0.0), loss(1, math.nan))])
+    assert await store.metric_series([job.id]) == once
+    assert once[0].points == len(await store.metric_points(job.id, 1, "loss")) == 4
+
+
+async def test_values_that_are_not_finite_come_back_and_are_no_extremes(store: Store) -> None:
+    job = await put(store)
+    await store.apply(batch(job, loss(1, math.inf), loss(2, -math.inf), loss(3, math.nan)))
+    values = [point.value for point in await store.metric_points(job.id, 1, "loss")]
+    assert values[:2] == [math.inf, -math.inf]
+    assert math.isnan(values[2])
+    (series,) = await store.metric_series([job.id])
+    assert math.isnan(series.last.value)
+    assert (series.lowest, series.highest) == (None, None)
+
+
+async def test_what_is_beyond_the_limits_is_left_out_of_the_curves_and_counts_in_the_summary(store: Store) -> None:
+    job = await put(store)
+    limits = MetricLimits(names=2, points=3)
+    points = [loss(step, 1.0 / step) for step in range(1, 6)]
+    others = [MetricPoint(name, 1, 1.0, 1.0) for name in ("acc", "third")]
+    await store.apply(batch(job, *points, *others, limits=limits))
+    found = {one.name: one for one in await store.metric_series([job.id])}
+    assert set(found) == {"loss", "acc"}
+    assert (found["loss"].points, found["acc"].points) == (3, 0)
+    assert found["loss"].last == points[-1]
+    assert await store.metric_points(job.id, 1, "loss") == points[:3]
+
+
+async def test_a_source_that_was_read_so_far_already_adds_nothing(store: Store) -> None:
+    job = await put(store)
+
+    def read(begin: int, end: int, *points: MetricPoint) -> Change:
+        return Change(metrics=MetricBatch(job.id, 1, points, MetricCursor("t1 file", begin, end)))
+
+    assert await store.metric_cursor(job.id, "t1 file") == 0
+    await store.apply(read(0, 40, loss(1, 0.75)))
+    # The time of these is that of the reading, so that the points themselves differ.
+    await store.apply(read(0, 40, loss(1, 0.75, 999.0)))
+    await store.apply(read(60, 80, loss(9, 0.75)))
+    assert await store.metric_cursor(job.id, "t1 file") == 40
+    await store.apply(read(40, 60, loss(2, 0.5)))
+    assert await store.metric_points(job.id, 1, "loss") == [loss(1, 0.75), loss(2, 0.5)]
+
+
+async def test_attempts_and_jobs_have_series_of_their_own(store: Store) -> None:
+    first, second = await put(store, 1), await put(store, 2)
+    await store.apply(batch(first, loss(1, 0.75)))
+    await store.apply(batch(first, loss(1, 0.5), MetricPoint("acc", 1, 1.0, 0.9), attempt=2))
+    await store.apply(batch(second, loss(1, 0.25)))
+    found = await store.metric_series([first.id, second.id], names=["loss"])
+    assert [(one.job_id, one.attempt, one.last.value) for one in found] == [
+        (first.id, 1, 0.75),
+        (first.id, 2, 0.5),
+        (second.id, 1, 0.25),
+    ]
+    assert [one.name for one in await store.metric_series([first.id], attempt=2)] == ["acc", "loss"]
+
+
+async def test_metrics_go_with_their_job(store: Store) -> None:
+    job = await put(store)
+    note = JobNote(job.id, NoteKind.PARAM, "lr", "0.1")
+    await store.apply(Change(metrics=MetricBatch(job.id, 1, [loss(1, 1.0)], MetricCursor("s", 0, 9)), notes=[note]))
+    await store.apply(Change(job=replace(job, state=Succeeded(9.0), ended_at=9.0, version=job.version + 1)))
+    await store.apply(Change(removed_job=job.id))
+    assert await store.metric_series([job.id]) == []
+    assert await store.metric_points(job.id, 1, "loss") == []
+    assert await store.metric_cursor(job.id, "s") == 0
+    assert await store.notes([job.id]) == []
+    with pytest.raises(NotFound):
+        await store.apply(batch(job, loss(1, 1.0)))
+
+
+async def test_a_note_replaces_the_one_before_it(store: Store) -> None:
+    job = await put(store)
+
+    def note(value: str) -> JobNote:
+        return JobNote(job.id, NoteKind.PARAM, "lr", value)
+
+    tag = JobNote(job.id, NoteKind.TAG, "lr", "chosen")
+    await store.apply(Change(notes=[note("0.1"), tag, note("0.2")]))
+    assert await store.notes([job.id]) == [note("0.2"), tag]
+    await store.apply(Change(notes=[note("0.3")]))
+    assert await store.notes([job.id]) == [note("0.3"), tag]
+
+
+async def test_runs_have_parameters_notes_and_the_metrics_of_the_newest_attempt(store: Store) -> None:
+    first, second = await put(store, 1), await put(store, 2)
+    await store.apply(batch(first, loss(1, 0.75)))
+    await store.apply(batch(first, loss(1, math.nan), MetricPoint("acc", 1, 1.0, 0.9), attempt=2))
+    notes = [JobNote(first.id, NoteKind.PARAM, "lr", "0.2"), JobNote(first.id, NoteKind.TAG, "git.commit", "abc")]
+    await store.apply(Change(notes=notes))
+    newest, oldest = await store.runs(JobFilter(), limit=10)
+    assert (newest.id, oldest.id) == (second.id, first.id)
+    assert newest.params == second.spec.params
+    assert oldest.params == {**first.spec.params, "lr": "0.2"}
+    assert (oldest.commit, newest.commit, newest.metrics) == ("abc", "", {})
+    assert math.isnan(oldest.metrics["loss"].last)
+    assert oldest.metrics["acc"].highest == 0.9
+    assert [one.id for one in await store.runs(JobFilter(), limit=1)] == [second.id]
+    (only,) = await store.runs(JobFilter(), limit=10, ids=[first.id], metrics=["acc"])
+    assert (only.id, set(only.metrics), only.env, only.labels) == (
+        first.id,
+        {"acc"},
+        first.spec.env,
+        first.spec.labels,
+    )
