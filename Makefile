@@ -10,14 +10,15 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube test-slurm kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
+.PHONY: portal-check test-portal portal-screenshots help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube test-slurm kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready ## make .venv with the muster command in .venv/bin
+setup: $(VENV)/.ready ## make .venv with the muster command in .venv/bin, and the web portal
+	@$(BIN)/python scripts/build_portal.py
 
-setup-dev: $(VENV)/.ready-dev
+setup-dev: setup $(VENV)/.ready-dev
 
 $(VENV)/.ready: pyproject.toml scripts/make-venv.sh
 	@scripts/make-venv.sh "$(PYTHON)" "$(VENV)"
@@ -40,7 +41,7 @@ up: setup ## serve on http://127.0.0.1:7070
 	@$(BIN)/muster up
 
 test: setup-dev setup-system ## set everything up and run all tests
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not guides and not interactive and not shipping and not kube and not slurm and not conformance"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not guides and not interactive and not shipping and not kube and not slurm and not portal and not conformance"
 
 test-conformance: setup-dev setup-system ## run job files and clients of other systems for real
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m conformance tests/conformance
@@ -61,7 +62,18 @@ test-kube: setup-dev ## run the tests that need a real Kubernetes cluster, which
 
 test-slurm: setup-dev ## run the tests that need a real Slurm cluster, which they start and remove; as root
 	scripts/install-slurm.sh
-	$(PYTEST) -n 2 --dist loadfile -m slurm tests/slurm tests/contract/backends
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m slurm tests/slurm tests/contract/backends
+
+portal-check: setup-dev ## check the web portal: types, lint, format, unit tests, size of the first page
+	$(BIN)/python scripts/build_portal.py --check
+
+test-portal: portal-check setup-system ## open every page of the web portal in a real browser
+	$(PYTEST) -n 2 --dist loadfile -m portal tests/portal
+
+portal-screenshots: setup-dev ## take the pictures of the portal for README and the guides anew
+	fc-list :lang=zh | grep -q . || apt-get install -y -qq fonts-wqy-microhei
+	$(BIN)/python scripts/build_portal.py --dev
+	$(BIN)/python -m scripts.portal_screenshots
 
 kube-up: setup-dev ## start a real Kubernetes cluster of two nodes on this machine
 	@$(BIN)/python -m scripts.kube up

@@ -16,8 +16,12 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 LIBRARIES = ("click", "PyYAML", "rich", "pathspec", "wsproto", "h11")
 """What modules of the command line and the client import. Rich draws progress without the libraries that it needs for
 Markdown and for source code."""
-LEFT_OUT = ("serving", "operator", "sim", "cluster")
-"""Commands that need the parts of a server."""
+COMMAND_LINE = SOURCES / "muster" / "cli"
+LEFT_OUT = {
+    *(COMMAND_LINE / "commands" / f"{name}.py" for name in ("serving", "operator", "sim", "cluster", "receivers")),
+    COMMAND_LINE / "tables" / "receiver_columns.py",
+}
+"""Commands that need the parts of a server, and what only they use."""
 LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 FIRST_TIME = (1980, 1, 1, 0, 0, 0)
 MAIN = """\
@@ -51,21 +55,15 @@ def build(target: Path) -> None:
 
 
 def _own_files() -> dict[str, bytes]:
-    modules = _reached(
-        [path for path in _command_line() if path.stem not in LEFT_OUT or path.parent.name != "commands"]
-    )
+    modules = _reached(sorted(set(COMMAND_LINE.rglob("*.py")) - LEFT_OUT))
     packages = {folder / "__init__.py" for path in modules for folder in path.relative_to(SOURCES).parents}
     files = {path.relative_to(SOURCES) for path in modules} | {path for path in packages if (SOURCES / path).is_file()}
     files |= {path.relative_to(SOURCES) for path in _templates()}
     return {path.as_posix(): (SOURCES / path).read_bytes() for path in files}
 
 
-def _command_line() -> list[Path]:
-    return [path for path in sorted((SOURCES / "muster" / "cli").rglob("*.py")) if "built_in" not in path.parts]
-
-
 def _templates() -> Iterator[Path]:
-    for path in (SOURCES / "muster" / "cli" / "templates" / "built_in").rglob("*"):
+    for path in (SOURCES / "muster" / "templates" / "built_in").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
-# OpenSSH's server and iproute2 for hosts of their own, InfluxDB, podman (with uidmap, also without root), docker (60 MB,
-# 250 MB when installed), OpenLDAP, nginx, sudo, Open MPI, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
-# installed; else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed:
-# it is as large as all others together.
+# OpenSSH's server and iproute2 for hosts of their own, InfluxDB, Prometheus and its Alertmanager (60 MB), podman (with
+# uidmap, also without root), docker (60 MB, 250 MB when installed), OpenLDAP, nginx, sudo, Open MPI, PyTorch for CPUs
+# (Debian's: about 150 MB with all it needs). As root it is installed; else the tests that need a missing part skip and
+# say so. They skip too when PyTorch alone cannot be installed: it is as large as all others together.
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 missing=""
@@ -14,6 +14,8 @@ command -v sshd >/dev/null 2>&1 || missing="$missing openssh-server"
 command -v ip >/dev/null 2>&1 || missing="$missing iproute2"
 command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 command -v influxd >/dev/null 2>&1 || missing="$missing influxdb"
+command -v promtool >/dev/null 2>&1 || missing="$missing prometheus"
+command -v prometheus-alertmanager >/dev/null 2>&1 || missing="$missing prometheus-alertmanager"
 command -v podman >/dev/null 2>&1 || missing="$missing podman"
 command -v catatonit >/dev/null 2>&1 || missing="$missing catatonit"
 command -v newuidmap >/dev/null 2>&1 || missing="$missing uidmap"

@@ -13,6 +13,8 @@ from scripts.kube.requirements import ClusterUnavailable
 from tests.parts.kube_session import remove_clusters, shared_cluster
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, running_server
+from tests.parts.slurm import slurm_unavailable
+from tests.parts.slurm_sharing import SharedSlurm, sharing_slurm
 
 Golden = Callable[[Path, str], None]
 
@@ -100,3 +102,12 @@ def kube_cluster() -> Cluster:
         return shared_cluster()
     except ClusterUnavailable as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def shared_slurm() -> Iterator[SharedSlurm]:
+    """The Slurm clusters of this worker, which start when a test asks for them."""
+    if missing := slurm_unavailable():
+        pytest.skip(missing)
+    with sharing_slurm() as shared:
+        yield shared

@@ -42,6 +42,12 @@ class MusterClient:
         answer = self._ask("POST", "/api/v1/jobs:bulk", {"specs": list(specs)})
         return list(answer["items"])
 
+    def submit_sweep(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return dict(self._ask("POST", "/api/v1/sweeps", {"spec": spec}))
+
+    def sweep(self, sweep_id: str) -> dict[str, Any]:
+        return dict(self._ask("GET", f"/api/v1/sweeps/{sweep_id}"))
+
     def wait(self, job_id: str, deadline_s: int = 60) -> dict[str, Any]:
         for _ in range(deadline_s // 30 + 1):
             job = dict(self._ask("GET", f"/api/v1/jobs/{job_id}/wait?timeout=30"))
@@ -58,6 +64,11 @@ class MusterClient:
 
     def kill(self, job_id: str) -> None:
         self._ask("POST", f"/api/v1/jobs/{job_id}/kill", {"grace": "0s"})
+
+    def add_user(self, name: str) -> str:
+        """Returns a token of the new user."""
+        self._ask("POST", "/api/v1/users", {"name": name})
+        return str(self._ask("POST", "/api/v1/tokens", {"name": "bench", "user": name})["secret"])
 
     def metrics(self) -> str:
         return str(self._ask("GET", "/metrics"))

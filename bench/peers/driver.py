@@ -37,6 +37,10 @@ class Driver:
     def run_many(self, count: int) -> float:
         return count / float(self._ask("run_many", count))
 
+    def run_together(self, count: int) -> float:
+        """Tasks per second of one job with so many."""
+        return count / float(self._ask("run_together", count))
+
     def close(self) -> None:
         self._requests.close()
         try:

@@ -2,4 +2,4 @@
 
 from bench.pool import gangs, many_nodes, remote_logs, remote_start, shipping
 
-CASES = (remote_start.CASE, gangs.CASE, remote_logs.CASE, shipping.CASE, many_nodes.CASE)
+CASES = (remote_start.CASE, gangs.CASE, remote_logs.CASE, shipping.CASE, many_nodes.CASE, many_nodes.LARGE_CASE)

@@ -23,12 +23,14 @@ from bench.peers import children
 from bench.peers.venvs import ROOT
 from bench.pool.hosts import wait_for_ready
 from bench.pool.simulated import address_of, name_of
+from bench.pool.simulated_usage import GPUS
 from bench.scale import Scale
 from bench.table import Row, Unit, at_most
 
 CLUSTER = "fleet"
 MEGABYTE = 1_000_000
 READY_WITHIN_S = 180.0
+LARGE_READY_WITHIN_S = 900.0
 SETTLE_S = 5.0
 FILLED_WITHIN_S = 120.0
 QUICK_ANSWERS = 5
@@ -39,6 +41,7 @@ NOTICED_WITHIN_S = 60.0
 LOOK_S = 0.25
 CPU = Row("CPU of the server, nodes telling their usage", Unit.PERCENT, bar=at_most(50))
 MEMORY = Row("memory of the server, samples of 5 minutes kept", Unit.MEGABYTES, bar=at_most(400))
+LARGE = Row("CPU of the server, 1,000 nodes telling their usage", Unit.PERCENT, bar=at_most(50))
 SILENCE = Row("a node's silence until it is Unreachable", Unit.SECONDS, bar=at_most(15))
 
 
@@ -160,3 +163,21 @@ def _rows(scale: Scale, seen: Footprint, asked: Asked, ready_s: float, noticed_s
 
 
 CASE = Case("fleet", "a server with 200 simulated nodes", run, lambda figures: [CPU, MEMORY, SILENCE])
+
+
+def run_large(scale: Scale, figures: Figures) -> Sequence[Row]:
+    """1,000 nodes with 8 GPUs each, which tell their usage every 2 s, as the server asks them to. Nobody looks."""
+    server = MusterServer()
+    with simulated_nodes(server.home, scale.large_fleet_nodes), server:
+        client = MusterClient(server.address)
+        wait_for_ready(client, CLUSTER, scale.large_fleet_nodes, LARGE_READY_WITHIN_S)
+        time.sleep(SETTLE_S)
+        (before, _), began = server.processes(), time.monotonic()
+        time.sleep(scale.fleet_s)
+        (after, _), passed = server.processes(), time.monotonic() - began
+    seen = compare(before, after, passed)
+    note = f"{scale.large_fleet_nodes} nodes with {GPUS} GPUs, each telling its usage every 2 s, over {passed:.0f} s"
+    return [Row(LARGE.what, LARGE.unit, seen.cpu_percent, bar=LARGE.bar, note=note)]
+
+
+LARGE_CASE = Case("large-fleet", "a server with 1,000 simulated nodes", run_large, lambda figures: [LARGE])

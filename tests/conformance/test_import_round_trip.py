@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muster.cli.annotated_yaml import annotated
@@ -82,6 +82,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.fast
+@example({".0": ".5"}, "")
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4), TEXTS)
 def test_any_document_is_read_as_it_was_written(document: dict[str, Any], comment: str) -> None:
     comments = dict.fromkeys(map(str, document), comment)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from muster.domain.events import Event
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import Job, JobState, Queued
 from muster.domain.resources import Placement, Resources
 from muster.domain.specs import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Row
 
 from muster.domain.events import Event
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import JOB_STATES, Job, Outcome, Stopping, Tally, Verdict
 from muster.domain.resources import Placement, Resources
 from muster.domain.specs import Completion, Dependency, JobSpec, Mount, Needed, Role, Runtime, Spread, Together, Where
@@ -103,6 +103,8 @@ JOBS = st.builds(
     tally=st.builds(Tally, NUMBER, NUMBER, NUMBER),
     vc=TEXT,
     ran_s=INSTANT,
+    run_time_s=INSTANT,
+    running_since=MAYBE_INSTANT,
     checkpoint_at=MAYBE_INSTANT,
     preemptions=NUMBER,
     sizes=tuples(st.tuples(TEXT, NUMBER)),

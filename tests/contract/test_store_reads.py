@@ -1,5 +1,6 @@
 """What every Store promises about reading: pages, open work, events. Run on both databases."""
 
+import base64
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,21 +10,21 @@ from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Failed, Held, Job, Queued, Running, Succeeded
 from muster.domain.resources import Placement, Resources
-from muster.domain.specs import JobSpec, Role
+from muster.domain.specs import JobSpec, Priority, Role
 from muster.domain.tasks import TaskSucceeded
-from muster.ports.store import Change, JobFilter, Spent, Store
+from muster.ports.store import NEWEST_FIRST, Change, JobFilter, JobOrder, JobSort, Spent, Store
 from muster.stores.opening import open_store
 from tests.contract.building import FAULT, a_job, a_task, an_event, next_version, submission
 
 pytestmark = pytest.mark.anyio
 
 
-async def everything(store: Store, where: JobFilter, limit: int) -> list[int]:
+async def everything(store: Store, where: JobFilter, limit: int, order: JobOrder = NEWEST_FIRST) -> list[int]:
     """The numbers of all jobs that match, page by page."""
     numbers: list[int] = []
     cursor: str | None = None
     while True:
-        page = await store.jobs(where, limit=limit, cursor=cursor)
+        page = await store.jobs(where, limit=limit, cursor=cursor, order=order)
         assert len(page.items) <= limit
         numbers += [int(job.id.removeprefix("id-")) for job in page.items]
         if page.next_cursor is None:
@@ -77,6 +78,108 @@ async def test_pages_hold_exactly_what_matches_newest_first(store: Store, case: 
     expected = [number for number in range(40, 0, -1) if matches(number)]
     assert await everything(store, where, limit=7) == expected
     assert await everything(store, where, limit=100) == expected
+
+
+def sortable(number: int) -> Job:
+    """Names, owners, clusters and virtual clusters repeat; some jobs have not started, others not ended."""
+    job = varied(number)
+    role = Role("worker", 1, ("true",), Resources(gpus=number % 4))
+    spec = replace(job.spec, name=f"name{number % 9}.{number}", roles=(role,), priority=list(Priority)[number % 4])
+    started = None if number % 6 == 0 else float(100 - number)
+    ended = None if number % 6 < 2 else float(200 + number % 3)
+    return replace(job, spec=spec, started_at=started, ended_at=ended)
+
+
+FAR = float("inf")
+ORDERS: dict[JobSort, Callable[[Job], object]] = {
+    JobSort.CREATED: lambda job: job.created_at,
+    JobSort.STARTED: lambda job: FAR if job.started_at is None else job.started_at,
+    JobSort.ENDED: lambda job: FAR if job.ended_at is None else job.ended_at,
+    JobSort.NAME: lambda job: job.name,
+    JobSort.OWNER: lambda job: job.owner,
+    JobSort.CLUSTER: lambda job: job.cluster,
+    JobSort.VC: lambda job: job.vc,
+    JobSort.STATE: lambda job: job.state_name,
+    JobSort.PRIORITY: lambda job: job.spec.priority.rank,
+    JobSort.GPUS: lambda job: job.spec.roles[0].resources.gpus,
+}
+
+
+@pytest.mark.parametrize("by", JobSort)
+@pytest.mark.parametrize("is_descending", [True, False])
+async def test_pages_in_any_order_have_every_job_once(store: Store, by: JobSort, is_descending: bool) -> None:
+    jobs = [replace(sortable(number), owner=("amy", "bob")[number % 2]) for number in range(1, 41)]
+    await store.apply_all([submission(job) for job in jobs])
+    order = JobOrder(by, is_descending)
+    for where in (
+        JobFilter(),
+        JobFilter(owner="amy", states=("Queued", "Succeeded")),
+        JobFilter(labels=(("mod", "3"),)),
+    ):
+        expected = sorted(
+            (job for job in jobs if _is_wanted(job, where)),
+            key=lambda job: (ORDERS[by](job), job.created_at, job.id),
+            reverse=is_descending,
+        )
+        assert await everything(store, where, 7, order) == [int(job.id.removeprefix("id-")) for job in expected]
+        assert await store.count_jobs(where, most=100) == len(expected)
+
+
+def _is_wanted(job: Job, where: JobFilter) -> bool:
+    labels = all(job.spec.labels.get(key) == value for key, value in where.labels)
+    return labels and where.owner in (None, job.owner) and (not where.states or job.state_name in where.states)
+
+
+async def test_the_order_follows_what_becomes_of_a_job(store: Store) -> None:
+    first, second = a_job(1), a_job(2)
+    await store.apply_all([submission(first), submission(second)])
+    order = JobOrder(JobSort.STARTED, is_descending=False)
+    assert await everything(store, JobFilter(), 9, order) == [1, 2]
+    await store.apply(Change(job=replace(next_version(second, Running(50.0)), started_at=50.0)))
+    assert await everything(store, JobFilter(), 9, order) == [2, 1]
+
+
+async def test_jobs_are_counted_up_to_a_bound(store: Store) -> None:
+    await store.apply_all([submission(varied(number)) for number in range(1, 41)])
+    for where, matches in WHERE.values():
+        assert await store.count_jobs(where, most=1000) == sum(1 for number in range(1, 41) if matches(number))
+    assert await store.count_jobs(JobFilter(), most=15) == 15
+
+
+async def test_jobs_are_found_by_reason(store: Store) -> None:
+    ended = [
+        replace(a_job(number, state=Failed(1.0, FAULT)), reason=reason, ended_at=1.0)
+        for number, reason in ((1, "Out of memory"), (2, "100% wrong"), (3, ""))
+    ]
+    waiting = [replace(a_job(number), reason="out of memory before") for number in (4, 5)]
+    await store.apply_all([submission(job) for job in (*ended, *waiting)])
+    assert await everything(store, JobFilter(reason="MEMORY"), 2) == [1]
+    assert await everything(store, JobFilter(reason="0%"), 2) == [2]
+    assert await everything(store, JobFilter(reason="memory", open_with_reason=("id-000005",)), 1) == [5, 1]
+
+
+@pytest.mark.parametrize("order", [JobOrder(JobSort.NAME), JobOrder(JobSort.GPUS, is_descending=False), JobOrder()])
+async def test_a_cursor_of_another_order_is_invalid(store: Store, order: JobOrder) -> None:
+    await store.apply_all([submission(a_job(number)) for number in range(1, 6)])
+    page = await store.jobs(JobFilter(), limit=2, order=JobOrder(JobSort.GPUS))
+    with pytest.raises(Invalid, match="cursor"):
+        await store.jobs(JobFilter(), limit=2, cursor=page.next_cursor, order=order)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        '["name", true, 7, 1.0, "id"]',
+        '["name", true, "\\ud800", 1.0, "id"]',
+        '["name", true, "a", NaN, "id"]',
+        "[]",
+        "{}",
+    ],
+)
+async def test_a_forged_cursor_is_invalid(store: Store, place: str) -> None:
+    cursor = base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    with pytest.raises(Invalid, match="cursor"):
+        await store.jobs(JobFilter(), limit=2, cursor=cursor, order=JobOrder(JobSort.NAME))
 
 
 async def test_pages_stay_stable_while_jobs_are_added(store: Store) -> None:

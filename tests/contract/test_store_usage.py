@@ -7,7 +7,7 @@ import pytest
 from muster.domain.jobs import Failed, Job, Running, Succeeded
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskRunning, TaskSucceeded
-from muster.domain.usage_report import JobRun, ReportWindow
+from muster.domain.usage.usage_report import JobRun, ReportWindow
 from muster.domain.used_resources import UsageSum, UsedGpu, UsedResources
 from muster.ports.store import Change, Store
 from tests.contract.building import FAULT, FULL_SPEC, a_job, a_task

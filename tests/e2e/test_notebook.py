@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.browsing import MISSING, browser_tab, chromium
+from tests.e2e.browsing import LOGGED_IN, MISSING, browser_tab, chromium
 from tests.parts.server import MusterServer, polls, running_server
 
 _VENV = Path(__file__).parents[2] / ".venv-interactive"
@@ -23,7 +23,6 @@ _CELL = "import os\nprint('the answer is', 6 * 7, os.environ['MUSTER_JOB_NAME'])
 _KERNEL_IS_READY = (
     "fetch('/api/sessions').then(a => a.json()).then(all => all.length > 0 && all[0].kernel.execution_state === 'idle')"
 )
-_SHIFT = 8
 pytestmark = [
     pytest.mark.interactive,
     pytest.mark.skipif(chromium() is None, reason=MISSING),
@@ -67,9 +66,7 @@ def test_a_cell_runs_in_the_browser_and_nobody_else_is_let_in(server: MusterServ
         tab.wait_for(_KERNEL_IS_READY, 180)
         tab.run("document.querySelectorAll('.jp-Dialog .jp-mod-accept').forEach(one => one.click())")  # its own news
         tab.click(".jp-CodeCell .cm-content")
-        for kind in ("rawKeyDown", "keyUp"):
-            key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "modifiers": _SHIFT}
-            tab.ask("Input.dispatchKeyEvent", type=kind, **key)
+        tab.page.keyboard.press("Shift+Enter")
         tab.wait_for(
             f"document.querySelector('.jp-OutputArea-output')?.textContent.includes('the answer is 42 {name}')", 180
         )
@@ -127,10 +124,10 @@ def test_tensorboard_runs_in_the_task_and_is_seen_in_the_browser(server: MusterS
 def test_a_link_logs_the_browser_in_once(server: MusterServer) -> None:
     link = server.run("open", check=True).stdout.strip()
     with browser_tab(link) as tab:
-        tab.wait_for("document.querySelector('#overview')?.hidden === false")
+        tab.wait_for(LOGGED_IN)
         assert "login=" not in tab.run("location.href")
     with browser_tab(link) as tab:
-        tab.wait_for("document.querySelector('#problem')?.textContent.includes('used already')")
+        tab.wait_for("document.querySelector('[role=alert]')?.textContent.includes('used already')")
 
 
 def test_an_address_to_keep_opens_the_page_after_a_login(server: MusterServer, tmp_path: Path) -> None:
@@ -151,13 +148,13 @@ def test_an_address_to_keep_opens_the_page_after_a_login(server: MusterServer, t
         ):
             break
     with browser_tab(server.run("open", check=True).stdout.strip()) as tab:
-        tab.wait_for("document.querySelector('#overview')?.hidden === false")
-        tab.ask("Page.navigate", url=f"{server.url}/jobs/{name}/proxy/{port}/index.html")
+        tab.wait_for(LOGGED_IN)
+        tab.go(f"{server.url}/jobs/{name}/proxy/{port}/index.html")
         tab.wait_for("document.title === 'mine'")
         assert tab.run("location.host").startswith(f"p{port}-")
         stolen = f"fetch('{server.url}/api/v1/whoami', {{credentials: 'include'}}).then(a => a.text(), e => 'blocked')"
         assert tab.run(stolen) == "blocked"
         tab.errors.clear()
-        tab.ask("Page.navigate", url=server.url)
-        tab.wait_for("document.querySelector('#overview')?.hidden === false")
+        tab.go(server.url)
+        tab.wait_for(LOGGED_IN)
     server.run("kill", name, check=True)

@@ -204,7 +204,9 @@ def test_mpirun_starts_a_process_in_each_task(server: MusterServer, hosts: str) 
     master = f"mpirun --allow-run-as-root --mca plm_rsh_agent ssh {hosts} -n 2 {program}"
     state, logs = ended(own(server), pair(master, name="mpi", framework="mpi"))
     assert state == "Succeeded", logs
-    assert sorted(logs["master"].splitlines()) == ["rank 0 in mpi-master-0", "rank 1 in mpi-worker-0"]
+    # Open MPI warns of a race between it and its own child.
+    said = [line for line in logs["master"].splitlines() if "plm:rsh: Warning: setpgid" not in line]
+    assert sorted(said) == ["rank 0 in mpi-master-0", "rank 1 in mpi-worker-0"]
 
 
 def test_files_are_copied_between_tasks(server: MusterServer) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts.passable import open_to_all
 from tests.parts.server import MusterServer, polls, running_server
 
 
@@ -117,13 +118,15 @@ def interruptible(server: MusterServer, *words: str) -> Iterator["subprocess.Pop
 
 
 def test_a_number_is_enough_for_a_worker_that_runs_or_has_ended(server: MusterServer, tmp_path: Path) -> None:
+    open_to_all(tmp_path)
     name = f"cp-{secrets.token_hex(4)}"
     (tmp_path / "go").touch()
-    script = "echo $MUSTER_ROLE_INDEX > who; until [ -e go ]; do sleep 0.1; done"
+    script = f"echo $MUSTER_ROLE_INDEX > who; until [ -e go ] && [ -e {tmp_path}/copied ]; do sleep 0.1; done"
     server.submit({"name": name, "command": script, "outputs": ["who"], "replicas": 2})
     server.wait_for_state(name, "Running")
     for worker in ("0", "1"):
         server.run("cp", "go", f"{name}:", "-w", worker, check=True, cwd=tmp_path)
+    (tmp_path / "copied").touch()
     server.wait(name)
     for _ in polls(60):
         if server.run("cp", f"{name}:who", "who", "-w", "1", cwd=tmp_path).returncode == 0:

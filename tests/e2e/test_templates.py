@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.templates.catalogue import DESCRIPTIONS
+from muster.templates.catalogue import DESCRIPTIONS
 from tests.e2e.example_runs import EXAMPLES, INTERPRETER_VARIABLE
 from tests.e2e.test_cli_e2e import unique
 from tests.parts.server import MusterServer

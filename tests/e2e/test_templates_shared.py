@@ -60,6 +60,9 @@ def test_a_folder_is_published_shown_used_and_deleted(
     again = of_another(muster_server, "template", "use", name, "run", cwd=tmp_path)
     assert (again.returncode, "--force" in again.stderr) == (1, True)
 
+    unnamed = of_another(muster_server, "template", "use", name, cwd=tmp_path)
+    assert (unnamed.returncode, unnamed.stdout) == (0, f"{name}/job.yaml\n"), "not into the current folder"
+
     submit = ("template", "use", name, "--param", "word=moin", "--submit", "--follow")
     submitted = muster_server.run(*submit, cwd=tmp_path)
     assert (submitted.returncode, submitted.stdout) == (0, "it says moin\n"), submitted.stderr
@@ -68,8 +71,8 @@ def test_a_folder_is_published_shown_used_and_deleted(
 
     misspelt = muster_server.run("template", "use", f"{name}x")
     assert (misspelt.returncode, f"did you mean {name}?" in misspelt.stderr) == (1, True)
-    unnamed = muster_server.run("template", "publish", "bad name!", str(folder))
-    assert (unnamed.returncode, "  name: must have letters" in unnamed.stderr) == (1, True), unnamed.stderr
+    unnameable = muster_server.run("template", "publish", "bad name!", str(folder))
+    assert (unnameable.returncode, "  name: must have letters" in unnameable.stderr) == (1, True), unnameable.stderr
 
     refused = of_another(muster_server, "template", "delete", name, cwd=tmp_path)
     assert (refused.returncode, "only" in refused.stderr) == (1, True)

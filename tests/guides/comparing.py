@@ -24,7 +24,7 @@ _ALIKE: Sequence[tuple[re.Pattern[str], str]] = [
         (r"\bSHA256:\S+", "FINGERPRINT"),
         (r"\b[0-9a-f]{12,64}\b", "HASH"),
         (r"\b(mst|tok|muster)_[A-Za-z0-9_-]{16,}", "TOKEN"),
-        (r'"(ranS|version|pid|queuedS|waitedS|size|bytes|epoch|seq|[a-zA-Z]+Bytes)": [\d.]+', r'"\1": NUMBER'),
+        (r'"(ranS|runTimeS|version|pid|queuedS|waitedS|size|bytes|epoch|seq|[a-zA-Z]+Bytes)": [\d.]+', r'"\1": NUMBER'),
         (r"\bepoch=\d+", "epoch=NUMBER"),
         (r"(?<=:)\d{4,5}\b", "PORT"),
         (r"\b[1-6]\d{4}\b", "PORT"),

@@ -37,6 +37,7 @@ ROOT = Path(__file__).parents[2]
 _HOME = Path("/home") / PLAIN_USER
 _CLONE = _HOME / "muster"
 _BIN = Path(sys.executable).parent
+_PORTAL = "src/muster/server/portal"
 _STEP = "/run/guide-step"
 _END = re.compile(rb"\n\x01(\d+)\x01\n")
 _WITHIN_S = 60.0
@@ -183,8 +184,8 @@ def _environment(values: dict[str, str]) -> dict[str, str]:
 
 
 def _clone(folder: Path) -> None:
-    """The files of the repository as they are now. Its virtual environment is the one of the tests, so that
-    `make setup` has nothing to download."""
+    """The files of the repository as they are now. Its virtual environment is the one of the tests, and the web portal
+    is built, so that `make setup` has nothing to download."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -197,6 +198,7 @@ def _clone(folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
     (folder / ".venv").symlink_to(_BIN.parent)
+    shutil.copytree(ROOT / _PORTAL, folder / _PORTAL)
 
 
 def _wait_for_server(machine: Machine) -> None:

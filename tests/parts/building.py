@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import Job, JobState, Queued, Running
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Amounts, Capacity, Device, ExtendedDevice, Placement, Resources

@@ -38,6 +38,8 @@ from muster.ports.capabilities import (
     NodeUsage,
     OutputFile,
     PastEnd,
+    TaskCommands,
+    TaskLogTimes,
     TaskRef,
     TaskSecrets,
     Unready,
@@ -58,6 +60,8 @@ class FakeTask:
     seen: Observation
     log: bytes = b""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    watchers: int = 0
+    """How many follow its log."""
 
     @property
     def runs(self) -> bool:
@@ -111,6 +115,8 @@ class FakeBackend:
     """The newest metrics of each node."""
     past_samples: dict[str, list[NodeUsage]] = field(default_factory=dict)
     """What `measured` was told of each node, the oldest first."""
+    log_times: TaskLogTimes | None = None
+    task_commands: TaskCommands | None = None
     clock: float = 1000.0
     listener: BackendListener | None = None
     environments: Environments | None = None
@@ -190,6 +196,8 @@ class FakeBackend:
             node_administration=self,
             environments=self.environments,
             secrets=TaskSecrets(),
+            log_times=self.log_times,
+            task_commands=self.task_commands,
         )
 
     async def start(self, listener: BackendListener) -> None:
@@ -369,15 +377,17 @@ class FakeLogs:
 
     async def watch(self, task: TaskRef) -> AsyncGenerator[int]:
         found, told = self._found(task), -1
-        while True:
-            if len(found.log) > told:
-                told = len(found.log)
-                yield told
-            elif found.runs:
-                found.changed.clear()
-                await found.changed.wait()
-            else:
-                return
+        found.watchers += 1
+        try:
+            while len(found.log) > told or found.runs:
+                if len(found.log) > told:
+                    told = len(found.log)
+                    yield told
+                else:
+                    found.changed.clear()
+                    await found.changed.wait()
+        finally:
+            found.watchers -= 1
 
     async def collect(self, task: TaskRef, target: Path) -> None:
         self.backend._answer(task.node)

@@ -6,6 +6,7 @@ happened, it ends, and the kernel then kills all other processes of the pen, wha
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -53,6 +54,16 @@ class Pen:
                 cwd="/",
             )
         return Program(process, log)
+
+    def kill_below(self, title: re.Pattern[str]) -> bool:
+        """Kills all that programs with such a title have started in the pen, and not those programs. Whether there are
+        such."""
+        programs = [pid for pid in _descendants(self._first.pid) if title.match(_title(pid))]
+        started = [pid for program in programs for pid in _descendants(program)]
+        for pid in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(programs)
 
     def close(self) -> None:
         """Kills all that is in it."""
@@ -109,6 +120,17 @@ class Program:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
         self.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    return [one for child in _children(pid) for one in (child, *_descendants(child))]
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def _children(pid: int) -> list[int]:

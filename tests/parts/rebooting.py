@@ -1,5 +1,6 @@
 """A machine for one agent that can lose its power: processes, /run and the id of its boot are its own."""
 
+import os
 import subprocess
 import uuid
 from pathlib import Path
@@ -46,11 +47,12 @@ def calls_there(unshare: int, engine: EnginePart, *arguments: str) -> str:
 def remove_groups(container: str) -> None:
     """Control groups do not end with what made them, as they do when a real machine falls."""
     assert container, "an empty name would be everybody's"
-    for found in Path("/sys/fs/cgroup").glob(f"**/*{container}*"):
+    # Not by glob, which fails if somebody else's group is removed while it looks.
+    groups = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup") if container in folder]
+    for group in reversed(groups):
         for _ in polls(_WITHIN_S):
             try:
-                for below in [*(path for path in found.glob("**/*") if path.is_dir()), found]:
-                    below.rmdir()
+                group.rmdir()
             except FileNotFoundError:
                 break
             except OSError:

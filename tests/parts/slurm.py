@@ -6,6 +6,7 @@ other. All files are below the folder, and nothing outlives the test, even when 
 """
 
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from tests.parts.slurm_numbers import claimed_number
 from tests.parts.slurm_settings import (
     NODES,
     SlurmOptions,
+    cgroup_conf,
     controller_host,
     gres_conf,
     munge_socket,
@@ -33,8 +35,9 @@ from tests.parts.slurm_settings import (
 __all__ = ["NODES", "RealSlurm", "SlurmOptions", "slurm_unavailable"]
 
 OTHER_PERSON = "nobody"
-_PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "slurmdbd", "mariadbd", "nsenter", "unshare", "setpriv")
+_PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "nsenter", "unshare", "setpriv")
 _START_S = 60.0
+_STEP, _BATCH = re.compile(r"slurmstepd: \[[0-9.+]+\]"), re.compile(r"slurmstepd: \[.*batch")
 
 
 class RealSlurm:
@@ -104,7 +107,8 @@ class RealSlurm:
             state = self.job_state(job)
             if state in states:
                 return state
-        raise AssertionError(f"job {job} is {state}, not {states}: {self.run('scontrol', 'show', 'job', job)}")
+        shown = self.run("scontrol", "show", "job", job, check=False)
+        raise AssertionError(f"job {job} is {state}, not {states}: {shown}\n{self.picture()}")
 
     def wait_until_empty(self, timeout_s: float = 120.0) -> None:
         """No job holds anything on a node any more, nor waits."""
@@ -113,12 +117,18 @@ class RealSlurm:
             said = self.run("squeue", "--noheader", "--format=%A %T %R")
             if not said:
                 return
-        nodes = self.run("sinfo", "--noheader", "--Node", "--format=%N %T %E", check=False)
-        logs = {name: daemon.said[-1500:] for name, daemon in self._daemons.items()}
-        raise AssertionError(f"jobs are left: {said}\n{nodes}\n{logs}")
+        raise AssertionError(f"jobs are left: {said}\n{self.picture()}")
+
+    def picture(self) -> str:
+        """All that may say why the cluster is not as it should be."""
+        jobs = self.run("squeue", "--states=all", "--format=%A %j %u %T %R %M", check=False)
+        nodes = self.run("sinfo", "--Node", "--format=%N %T %E", check=False)
+        logs = [f"{name}:\n{daemon.said[-1500:]}" for name, daemon in self._daemons.items()]
+        return "\n".join([jobs, nodes, *logs])
 
     def wait_until_saved(self, job: str) -> None:
-        """The controller writes its jobs to disk up to five seconds late, and forgets the others when it is killed."""
+        """The controller writes all its jobs to disk up to five seconds late, and when it is killed before that, it
+        forgets what became of them."""
         token = secrets.token_hex(8)
         self.run("scontrol", "update", f"jobid={job}", f"admincomment={token}")
         saved = self.folder / "state" / "job_state"
@@ -161,6 +171,26 @@ class RealSlurm:
     def thaw_controller(self) -> None:
         self._daemons["slurmctld"].thaw()
 
+    def mend(self) -> None:
+        """Starts what was killed, lets go on what was frozen, and gives back what was reserved."""
+        if self._daemons["slurmctld"].is_running:
+            self.thaw_controller()
+        else:
+            self.start_controller()
+        for name in self.nodes:
+            if not self._daemons[f"slurmd-{name}"].is_running:
+                self.start_node(name)
+        for line in self.run("scontrol", "--oneliner", "show", "reservation").splitlines():
+            if line.startswith("ReservationName="):
+                self.run("scontrol", "delete", line.split()[0])
+
+    def kill_tasks(self) -> None:
+        """Kills what jobs run on the nodes, without grace: their steps, or their batch scripts if no step runs. Slurm
+        gives what it ends itself seconds for it, and a step whose srun was killed takes as long."""
+        steps = [pen.kill_below(_STEP) for pen in self._pens.values()]
+        for pen in self._pens.values() if not any(steps) else ():
+            pen.kill_below(_BATCH)
+
     def start_node(self, name: str) -> None:
         self._start(f"slurmd-{name}", self._pens[name], "slurmd", "-D", "-N", name, "-f", str(self.conf))
 
@@ -183,17 +213,19 @@ class RealSlurm:
 
     def wait_for_nodes(self, state: str, *names: str) -> None:
         wanted = set(names or self.nodes)
-        said = ""
         for _ in polls(_START_S):
             said = self.run("sinfo", "--noheader", "--Node", "--format=%N %t", check=False)
             if wanted <= {line.split()[0] for line in said.splitlines() if line.split()[1] == state}:
                 return
-        logs = {name: daemon.said[-1000:] for name, daemon in self._daemons.items()}
-        raise AssertionError(f"not all of {wanted} are {state}: {said}\n{logs}")
+        raise AssertionError(f"not all of {wanted} are {state}:\n{self.picture()}")
 
     def node_address(self, name: str) -> str:
         """Where the processes of a node are reached from this machine."""
         return node_address(self._number, self.options, list(self.nodes).index(name))
+
+    def new_folder(self, name: str) -> Path:
+        """A path that other users reach, and where nothing is yet."""
+        return self.folder / f"{name}-{secrets.token_hex(4)}"
 
     def log(self, daemon: str) -> str:
         """What slurmctld, or a node's daemon such as slurmd-n1, has said."""
@@ -220,6 +252,7 @@ class RealSlurm:
         (self.folder / "hosts").write_text(f"{Path('/etc/hosts').read_text()}{hosts}")
         self.conf.write_text(slurm_conf(self.folder, self._number, self.options))
         (self.folder / "gres.conf").write_text(gres_conf())
+        (self.folder / "cgroup.conf").write_text(cgroup_conf())
 
     def _start_munge(self) -> None:
         folder = self.folder / "munge"

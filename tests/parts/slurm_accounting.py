@@ -1,16 +1,16 @@
 """slurmdbd and its MariaDB for a Slurm cluster of tests."""
 
-import pwd
 import shutil
 import socket
 from pathlib import Path
 
-from tests.parts.host_claims import command
+from tests.parts.host_claims import PATH, command
 from tests.parts.pens import Pen, Program
 from tests.parts.server import polls
 from tests.parts.slurm_numbers import SlurmNumber
 from tests.parts.slurm_settings import slurmdbd_conf
 
+_PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db")
 _START_S = 60.0
 _USER = "mysql"
 _GRANT = """CREATE USER slurm@'%' IDENTIFIED BY 'slurm';
@@ -70,10 +70,9 @@ class SlurmAccounting:
 
 def accounting_unavailable() -> str | None:
     """Why there can be no accounting here; None when there can."""
-    try:
-        pwd.getpwnam(_USER)
-    except KeyError:
-        return "there is no MariaDB: run scripts/install-slurm.sh"
+    missing = [program for program in _PROGRAMS if shutil.which(program, path=PATH) is None]
+    if missing:
+        return f"accounting needs {', '.join(missing)}: run scripts/install-slurm.sh"
     return None
 
 

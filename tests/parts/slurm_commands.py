@@ -1,5 +1,5 @@
 """Slurm's commands in a folder of their own: with an `sbatch` whose first call waits until a test lets it go on, or
-with one that says that it is another release."""
+with an `srun` that does, or with one that says that it is another release."""
 
 import shutil
 from pathlib import Path
@@ -42,6 +42,32 @@ class HeldSbatch:
 
     def let_go(self) -> None:
         (self.folder / "go").touch()
+
+
+_SRUN = """#!/bin/sh
+touch {folder}/held
+while [ ! -e {folder}/go ]; do sleep 0.1; done
+exec {srun} "$@"
+"""
+
+
+class HeldSrun:
+    """Its `srun` waits until the test lets it go on, so that jobs run whose tasks have not started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        folder.chmod(0o777)
+        for name in ("sbatch", *_COMMANDS):
+            if name != "srun":
+                (folder / name).symlink_to(_found(name))
+        _write(folder / "srun", _SRUN.format(folder=folder, srun=_found("srun")))
+
+    def await_held(self) -> None:
+        for _ in polls(60):
+            if (self.folder / "held").exists():
+                return
+        raise AssertionError("nobody has called srun")
 
 
 _VERSION = """#!/bin/sh

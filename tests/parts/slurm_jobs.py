@@ -1,5 +1,6 @@
 """Jobs on a Slurm cluster that note their starts, and go on until a test lets them go."""
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def submit_noting(server: MusterServer, slurm: RealSlurm, name: str = "noting", 
 
 def noting_job(slurm: RealSlurm, name: str = "noting", **more: Any) -> tuple[dict[str, Any], Path]:
     """The spec of such a job, and the folder in which it notes its starts, whoever runs it."""
-    folder = slurm.folder / "data" / name
+    folder = slurm.folder / "data" / f"{name}-{secrets.token_hex(4)}"
     folder.mkdir(parents=True)
     folder.chmod(0o777)
     spec = {

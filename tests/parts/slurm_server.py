@@ -14,10 +14,10 @@ CLUSTER = "hpc"
 _PASSWORD = "a long enough password"
 
 
-def write_slurm_cluster(home: Path, slurm: RealSlurm, **more: Any) -> None:
+def write_slurm_cluster(home: Path, slurm: RealSlurm, name: str = CLUSTER, **more: Any) -> None:
     """The shared folder is beside the home: on this machine, all nodes see it."""
     settings = {
-        "name": CLUSTER,
+        "name": name,
         "backend": "slurm",
         "login": "here",
         "sharedFolder": str(slurm.folder / "shared"),
@@ -27,7 +27,7 @@ def write_slurm_cluster(home: Path, slurm: RealSlurm, **more: Any) -> None:
     }
     settings = {key: value for key, value in settings.items() if value is not None}
     (home / "clusters.d").mkdir(parents=True, exist_ok=True)
-    (home / "clusters.d" / f"{CLUSTER}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (home / "clusters.d" / f"{name}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def await_slurm(server: MusterServer) -> None:
     """Wait until the cluster takes jobs."""
     clusters: list[Any] = []
     for _ in polls(60):
-        clusters = server.json("get", "clusters")["items"]
+        clusters = server.call("GET", "/api/v1/clusters")[1]["items"]
         if any(one["name"] == CLUSTER and one["state"] == "Ready" for one in clusters):
             return
     raise AssertionError(f"the cluster is not ready: {clusters}\n{(server.home / 'server.log').read_text()[-4000:]}")

@@ -37,12 +37,14 @@ class SlurmOptions:
     accounting: bool = False
     address: str | None = None
     """Where other hosts reach the controller and the nodes; None: only this machine does."""
-    min_job_age_s: int = 60
+    min_job_age_s: int = 300
     """How long the controller remembers a job that has ended."""
     node_timeout_s: int = 60
     """How long a node may be silent before Slurm gives it up."""
     kills_for_memory: bool = False
     """A job that uses more memory than it asked for is killed."""
+    limits_memory: bool = False
+    """The kernel kills a process of a job that uses more memory than it asked for."""
     extra: str = ""
     """More lines of slurm.conf."""
 
@@ -64,7 +66,7 @@ def slurm_conf(folder: Path, number: SlurmNumber, options: SlurmOptions) -> str:
         f"SlurmctldPidFile={folder}/run/slurmctld.pid",
         f"SlurmdPidFile={folder}/run/slurmd-%n.pid",
         "ProctrackType=proctrack/linuxproc",
-        "TaskPlugin=task/none",
+        f"TaskPlugin=task/{'cgroup' if options.limits_memory else 'none'}",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
         "DefMemPerCPU=100",
@@ -93,6 +95,11 @@ def gres_conf() -> str:
         files = ",".join(_DEVICES[: node.gpus])
         lines.append(f"NodeName={node.name} Name=gpu Type={node.gpu_type} File={files}\n")
     return "".join(lines)
+
+
+def cgroup_conf() -> str:
+    lines = ["CgroupPlugin=autodetect", "IgnoreSystemd=yes", "ConstrainRAMSpace=yes", "ConstrainSwapSpace=yes"]
+    return "\n".join([*lines, "AllowedSwapSpace=0", ""])
 
 
 def slurmdbd_conf(folder: Path, number: SlurmNumber) -> str:
@@ -137,7 +144,7 @@ def _waits(options: SlurmOptions) -> list[str]:
         "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1,bf_continue",
         f"MinJobAge={options.min_job_age_s}",
         f"SlurmdTimeout={options.node_timeout_s}",
-        "SlurmctldTimeout=5",  # for so long, commands try to reach a controller that is away
+        "SlurmctldTimeout=2",  # for so long, commands try to reach a controller that is away
         "KillWait=2",
         "CompleteWait=0",
         "InactiveLimit=0",

@@ -8,7 +8,9 @@ import pytest
 
 from muster.backends.ssh.options import ssh_nodes
 from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import Invalid
 from muster.engine.data.archives import SignedArchives
+from muster.engine.requests.explaining import live_reason, live_reasons
 from tests.parts.building import a_node, a_spec
 from tests.parts.directory_queue.backend import DirectoryQueueBackend
 from tests.parts.directory_queue.layout import Layout, write
@@ -114,3 +116,38 @@ async def test_a_cluster_without_nodes_yet_lets_a_job_wait(works: Works) -> None
     await works.lab.until(lambda: "pool" in works.lab.context.backends)
     job_id = await works.lab.submit(a_spec(name="early", cluster="pool"))
     assert (await works.lab.job(job_id)).state_name == "Queued"
+
+
+async def test_a_cluster_without_a_file_takes_no_more_jobs_and_those_that_wait_there_say_so(works: Works) -> None:
+    works.write("name: pool\nbackend: ssh\n")
+    await works.lab.until(lambda: "pool" in works.lab.context.backends)
+    early = await works.lab.submit(a_spec(name="early", cluster="pool"))
+
+    (works.lab.clusters / "pool.yaml").unlink()
+    await works.until_configured(is_leaving=True)
+
+    with pytest.raises(Invalid, match="file of cluster pool was removed") as refused:
+        await works.lab.submit(a_spec(name="late", cluster="pool"))
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.hint) == ("cluster", "known clusters: lab")
+    reason = live_reason(works.lab.context, await works.lab.job(early))
+    assert reason is not None
+    assert (reason.code, reason.message) == (
+        "cluster-removed",
+        "the file of cluster pool was removed, so that it starts no more jobs",
+    )
+
+
+async def test_a_job_that_waits_for_a_cluster_without_a_file_says_so_after_a_restart(works: Works) -> None:
+    works.write("name: pool\nbackend: ssh\n")
+    await works.lab.until(lambda: "pool" in works.lab.context.backends)
+    early = await works.lab.submit(a_spec(name="early", cluster="pool"))
+    (works.lab.clusters / "pool.yaml").unlink()
+    await works.until_configured(is_leaving=True)
+
+    await works.lab.close()
+    await works.lab.open()
+
+    assert "pool" not in works.lab.context.backends
+    (reason,) = live_reasons(works.lab.context, await works.lab.job(early))
+    assert reason.code == "cluster-removed"

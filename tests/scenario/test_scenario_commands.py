@@ -8,7 +8,9 @@ from muster.domain.errors import Conflict, Invalid, NotFound, Unplaceable
 from muster.domain.jobs import Cancelled, Held, Queued
 from muster.domain.specs import Mount
 from muster.engine.requests import commands
+from muster.engine.requests.dry_running import dry_run
 from muster.engine.requests.retention import retain_once
+from muster.engine.requests.schedule import LookAhead
 from muster.ports.backend import Rendered
 from muster.ports.store import RequestKey
 from tests.parts.building import a_role, a_spec
@@ -243,7 +245,7 @@ async def test_admission_refuses_what_cannot_be_with_its_problems(lab: Laborator
 
 
 async def test_a_dry_run_shows_the_requests_and_starts_nothing(lab: Laboratory) -> None:
-    found = await commands.dry_run(lab.context, a_spec(a_role(replicas=2)), "amy")
+    found = await dry_run(lab.context, LookAhead(), a_spec(a_role(replicas=2)), "amy")
     assert [one.task_id for one in found.requests] == [f"{found.job.id}.1.worker.{index}" for index in range(2)]
     assert found.requests[1].env["MUSTER_RANK"] == "1"
     assert found.rendered == Rendered()

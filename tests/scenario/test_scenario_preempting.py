@@ -10,11 +10,12 @@ import pytest
 from muster.domain.jobs import Held, Job, Queued, Running
 from muster.domain.reasons import Reason
 from muster.domain.specs import Priority
+from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle import preempting
 from muster.engine.lifecycle.consistency import differences
 from muster.engine.lifecycle.cycling import carry_out
 from muster.engine.requests import commands
-from muster.engine.requests.explaining import live_reasons
+from muster.engine.requests.explaining import explain, live_reasons
 from muster.scheduling.demand import Slot, demand_of
 from muster.scheduling.plan import Plan, Preemption, Start
 from tests.parts.building import GIB, a_node, a_role, a_spec
@@ -45,6 +46,15 @@ async def test_a_preempted_gang_is_stopped_with_its_own_grace_and_starts_again(l
     told = [(event.kind, event.data["reason"]) for event in await lab.events(job_id) if event.kind.startswith("job.")]
     assert told[3:5] == [("job.stopping", FOR_BERT.message), ("job.queued", FOR_BERT.message)]
     assert [task.state_name for task in await lab.tasks(job_id, 1)] == ["Stopped", "Stopped"]
+
+
+async def test_the_explanation_of_a_job_that_runs_again_says_by_whom_it_was_preempted(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    told = await explain(lab.context, LogReader(lab.context), job)
+    assert [attempt.stopped_because for attempt in told.attempts] == [FOR_BERT.message, ""]
+    assert told.attempts[0].outcome == f"Stopped: {FOR_BERT.message}"
 
 
 async def test_a_preempted_job_waits_without_backing_off_and_its_places_are_free(lab: Laboratory) -> None:
@@ -158,6 +168,25 @@ async def test_work_up_to_the_last_checkpoint_is_kept_and_the_rest_is_lost(lab: 
     preempt(lab, job_id)
     job = await lab.becomes(job_id, "Running", attempt=3)
     assert (job.ran_s, job.preemptions) == (100.0, 2)
+
+
+async def test_run_time_is_that_of_all_attempts_without_the_time_between_them(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    began = lab.now
+    assert (await lab.job(job_id)).running_since == began
+    lab.pass_time(150.0)
+    await commands.hold(lab.context, job_id, "amy")
+    job = await lab.becomes(job_id, "Held")
+    assert (job.run_time_s, job.running_since, job.ran_s) == (150.0, None, 0.0)
+    lab.pass_time(10_000.0)
+    await commands.resume(lab.context, job_id, "amy")
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    assert (job.started_at, job.run_time_s, job.running_since) == (began, 150.0, lab.now)
+    lab.pass_time(30.0)
+    for index in range(2):
+        lab.backend.end(f"{job_id}.2.worker.{index}")
+    job = await lab.becomes(job_id, "Succeeded")
+    assert (job.run_time_s, job.running_since) == (180.0, None)
 
 
 async def test_a_checkpoint_written_in_the_grace_period_counts(lab: Laboratory) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from muster.domain.accounts import Package
 from muster.domain.errors import CONNECTION_LOST
-from muster.domain.faults import FaultKind
+from muster.domain.failures.faults import FaultKind
 from muster.domain.jobs import Failed
 from muster.domain.specs import Completion, JobSpec, Role
 from muster.domain.tasks import TaskFailed

@@ -94,6 +94,34 @@ async def test_a_task_that_ends_well_while_it_is_stopped_has_ended_well(lab: Lab
     assert [task.state_name for task in await lab.tasks(job_id)] == ["Failed", "Succeeded"]
 
 
+async def test_a_gang_failed_for_what_one_task_died_of_although_another_that_lost_it_was_reported_first(
+    lab: Laboratory,
+) -> None:
+    lab.backend.auto_stop = False
+    job_id = await lab.submit(a_spec(a_role(replicas=3)))
+    await lab.becomes(job_id, "Running")
+    lab.backend.prints(f"{job_id}.1.worker.2", "ConnectionResetError: [Errno 104] Connection reset by peer\n")
+    lab.backend.end(f"{job_id}.1.worker.2", exit_code=1)
+    await lab.becomes(job_id, "Stopping")
+    lab.backend.end(f"{job_id}.1.worker.1", exit_code=1, disk_full=True)
+    lab.backend.end(f"{job_id}.1.worker.0", exit_code=143, signal=15, stopped=True)
+    job = await lab.becomes(job_id, "Queued")
+    assert (job.retries, job.platform_retries) == (0, 1)
+    assert "disk" in job.reason
+    assert [task.state_name for task in await lab.tasks(job_id)] == ["Stopped", "Failed", "Failed"]
+
+
+async def test_a_task_that_fails_after_its_job_was_killed_was_stopped(lab: Laboratory) -> None:
+    lab.backend.auto_stop = False
+    job_id = await lab.submit(a_spec(a_role(replicas=2)))
+    await lab.becomes(job_id, "Running")
+    await kill(lab.context, job_id, "ann")
+    for index in (0, 1):
+        lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=1)
+    await lab.becomes(job_id, "Cancelled")
+    assert [task.state_name for task in await lab.tasks(job_id)] == ["Stopped", "Stopped"]
+
+
 async def test_a_users_failure_is_tried_again_after_a_pause_and_counted(lab: Laboratory) -> None:
     job_id = await lab.submit(a_spec(retry_max=1))
     await lab.becomes(job_id, "Running")

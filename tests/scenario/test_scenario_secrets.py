@@ -12,6 +12,8 @@ from muster.domain.specs import SecretUse
 from muster.engine.data.secrets import lost_secrets, remove_secret, set_secret
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Accounts
+from muster.engine.requests.dry_running import dry_run
+from muster.engine.requests.schedule import LookAhead
 from muster.settings.secret_keys import SecretKeyFile
 from muster.stores.secret_box import AesSecretBox
 from tests.parts.building import a_spec
@@ -136,6 +138,6 @@ async def test_no_value_is_in_events_rows_or_the_words_of_a_launch(lab: Laborato
     await set_secret(lab.context, amy, "key", b"hunter2")
     job_id = await lab.submit(a_spec(secrets=(KEY,)))
     await lab.becomes(job_id, "Running")
-    shown = await commands.dry_run(lab.context, a_spec(secrets=(KEY,), name="dry"), "amy")
+    shown = await dry_run(lab.context, LookAhead(), a_spec(secrets=(KEY,), name="dry"), "amy")
     assert "hunter2" not in f"{shown} {await lab.events()} {await lab.context.store.sealed_secrets(amy.id, ['key'])}"
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]

@@ -11,6 +11,8 @@ from muster.domain.specs import JobSpec, Mount
 from muster.engine.lifecycle.launching import compose_gang
 from muster.engine.requests import commands
 from muster.engine.requests.accounts import Accounts
+from muster.engine.requests.dry_running import dry_run
+from muster.engine.requests.schedule import LookAhead
 from muster.engine.requests.storages import usable_storages
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.laboratory import Laboratory
@@ -84,11 +86,11 @@ async def test_a_dry_run_shows_each_task_with_devices_and_ports_of_its_own(lab: 
     lab.backend = Described([a_node("n1", 8, 1 << 35, *["A100"] * 4), a_node("n2", 8, 1 << 35, *["A100"] * 4)])
     await lab.open()
     spec = a_spec(a_role("ps", 1), a_role("worker", 3, gpus=2))
-    shown = (await commands.dry_run(lab.context, spec, "amy")).requests
+    shown = (await dry_run(lab.context, LookAhead(), spec, "amy")).requests
     given = [(request.node, device) for request in shown for device in request.devices]
     assert len(given) == len(set(given)) == 6
     assert {request.node for request in shown} == {"n1", "n2"}
     assert [len(request.devices) for request in shown] == [0, 2, 2, 2]
     assert [request.env["CUDA_VISIBLE_DEVICES"] for request in shown[1:]].count("0,1") <= 2
-    again = (await commands.dry_run(lab.context, spec, "amy")).requests
+    again = (await dry_run(lab.context, LookAhead(), spec, "amy")).requests
     assert [(one.node, one.devices) for one in again] == [(one.node, one.devices) for one in shown]

@@ -78,7 +78,7 @@ def access_server(folder: Path) -> Iterator[Site]:
         end_engine(engine, layout)
 
 
-def until(condition: Callable[[], object], within_s: float = 60.0) -> None:
+def until(condition: Callable[[], object], within_s: float = 180.0) -> None:
     for _ in polls(within_s):
         if condition():
             return

@@ -6,6 +6,8 @@ from muster.domain.errors import TooLarge
 from muster.domain.limits import Limits
 from muster.engine.data.disk_usage import measure_all, measure_changed
 from muster.engine.requests import commands
+from muster.engine.requests.dry_running import dry_run
+from muster.engine.requests.schedule import LookAhead
 from tests.parts.building import a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -35,7 +37,7 @@ async def test_a_user_with_too_much_data_submits_nothing_more_until_something_is
     with pytest.raises(TooLarge):
         await commands.submit_all(lab.context, [a_spec()], "amy")
     with pytest.raises(TooLarge):
-        await commands.dry_run(lab.context, a_spec(), "amy")
+        await dry_run(lab.context, LookAhead(), a_spec(), "amy")
     await commands.submit(lab.context, a_spec(name="of another"), "bob")
     await commands.delete(lab.context, await lab.job(small), "amy")
     await lab.submit(a_spec())

@@ -36,7 +36,7 @@ def test_a_user_has_a_bounded_number_of_streams(admin: Caller) -> None:
     user = new_user(admin, "streamer", password=None)
     with user.stream("/events?follow=true"), user.stream("/events?follow=true"):
         refused = user.get("/events?follow=true")
-        problem(refused, 429, "too-many-requests")
+        assert "close other browsers" in problem(refused, 429, "too-many-requests")["hint"]
         assert refused.headers["retry-after"] == "1"
         with admin.stream("/events?follow=true"):
             pass
@@ -45,6 +45,19 @@ def test_a_user_has_a_bounded_number_of_streams(admin: Caller) -> None:
             break
     with user.stream("/events?follow=true"):
         assert streams_of(user) == 1
+
+
+def test_live_pages_count_as_streams_of_their_user(admin: Caller) -> None:
+    user = new_user(admin, "viewer", password=None)
+    with user.stream("/live?topics=jobs"), user.stream("/events?follow=true"):
+        problem(user.get("/live?topics=jobs"), 429, "too-many-requests")
+        job = user.submit({"name": "read", "command": "true", "hold": True})["id"]
+        assert user.get(f"/jobs/{job}/logs").status_code == 200, "what ends by itself is no stream"
+        assert streams_of(user) == 2
+    for _ in polls(20):
+        if streams_of(user) == 0:
+            return
+    raise AssertionError("closed streams still count")
 
 
 def streams_of(user: Caller) -> int:

@@ -36,7 +36,7 @@ def crawled(server: MusterServer, who: Caller, jobs: list[str]) -> Iterator[tupl
     node = ok(who.get("/nodes"))["items"][0]["name"]
     things = {"ref": jobs, "name": [node, "default"], "cluster": ["local"], "path": ["x"], "digest": ["0" * 64]}
     for row in TABLE:
-        if row.method != "GET" or row.route.startswith("/page/"):
+        if row.method != "GET" or row.route.startswith("/portal/"):
             continue
         keys = [key for key in things if f"{{{key}}}" in row.route]
         paths = [row.route.replace(f"{{{keys[0]}}}", value) for value in things[keys[0]]] if keys else [row.route]

@@ -113,3 +113,14 @@ def test_the_progress_of_a_transfer_still_redraws_its_line(capsys: pytest.Captur
     drawn = capsys.readouterr().err
     assert drawn.startswith("\rdata\\x1b")
     assert obeyed(drawn.replace("\r", "")) == []
+
+
+@pytest.mark.parametrize(
+    "value", ["x\nState:  Succeeded\nOwner:  root", "a\rOwner: root", "a\u2028b", "a\x85b", "a\tb"]
+)
+def test_a_value_in_a_description_begins_no_line_of_its_own(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_pairs([("Params", f"note={value}"), ("Labels", {"a": value}), ("State", "\x1b[32mRunning\x1b[0m")])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in printed] == ["Params", "Labels", "State"]
+    assert "Running" in printed[2]
+    assert all(letter.isprintable() for letter in printed[0])

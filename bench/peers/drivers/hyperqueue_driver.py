@@ -23,6 +23,12 @@ class HyperQueueClient:
         job.program(["/bin/sh", script, argument], resources=ResourceRequest(cpus=CPUS_PER_TASK))
         return self._client.submit(job)
 
+    def submit_together(self, script: str, argument: str, count: int) -> Any:
+        job = Job()
+        for _ in range(count):
+            job.program(["/bin/sh", script, argument], resources=ResourceRequest(cpus=CPUS_PER_TASK))
+        return self._client.submit(job)
+
     def wait(self, handles: list[Any]) -> None:
         self._client.wait_for_jobs(handles)
 

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from bench.workload import Workload, check_marks, rest, wait_for_marks, wait_for_stamp
 
@@ -26,6 +26,12 @@ class Client(Protocol):
         """Return when all of them have ended; raise when one failed."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class TogetherClient(Protocol):
+    def submit_together(self, script: str, argument: str, count: int) -> Any:
+        """Submit `sh script argument` as so many tasks of one job and return its handle."""
 
 
 def submit_to_start(client: Client, folder: str, count: int) -> list[float]:
@@ -55,12 +61,25 @@ def run_many(client: Client, folder: str, count: int) -> float:
     return seconds
 
 
+def run_together(client: Client, folder: str, count: int) -> float:
+    """The same of one job with so many tasks, for peers that have such jobs."""
+    assert isinstance(client, TogetherClient), "it has no jobs of many tasks"
+    workload = Workload.create(Path(folder))
+    marks = workload.marks_file("together")
+    began = time.monotonic()
+    handle = client.submit_together(str(workload.mark_script), str(marks), count)
+    seconds = wait_for_marks(marks, count) - began
+    client.wait([handle])
+    check_marks(marks, count)
+    return seconds
+
+
 def serve(connect: Callable[[], Client]) -> None:
     # The peers print to standard output as they please; the answers keep the real one for themselves.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     client = connect()
-    actions = {"submit_to_start": submit_to_start, "run_many": run_many}
+    actions = {"submit_to_start": submit_to_start, "run_many": run_many, "run_together": run_together}
     try:
         print(json.dumps({"result": "ready"}), file=answers)
         for line in sys.stdin:

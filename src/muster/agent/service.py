@@ -57,6 +57,7 @@ from muster.agent.tasks.launching import Launching
 from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.log_times import LogTiming, read_marks
 from muster.agent.tasks.log_watch import LogWatching
+from muster.agent.tasks.metric_file import read_metrics
 from muster.agent.tasks.outputs import Outputs, work_folders
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.retirement import Retiring
@@ -74,8 +75,8 @@ from muster.agent.tasks.task_secrets import TaskSecrets
 
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
-    "ping hello list past_ends read_log log_times tail_offset watch_log unwatch_log usage exec_read exec_stop"
-    " exec_resize connection_read connection_close batch_open batch_ask batch_gangs batch_output".split()
+    "ping hello list past_ends read_log read_metrics log_times tail_offset watch_log unwatch_log usage exec_read"
+    " exec_stop exec_resize connection_read connection_close batch_open batch_ask batch_gangs batch_output".split()
 )
 """Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
@@ -182,6 +183,7 @@ class Service:
             "past_ends": self._past_ends,
             "forget": self._forget,
             "read_log": self._read_log,
+            "read_metrics": self._read_metrics,
             "log_times": self._log_times,
             "tail_offset": self._tail_offset,
             "watch_log": self._watch_log,
@@ -342,6 +344,12 @@ class Service:
         offset = requests.whole_number(request, "offset", 0, 1 << 62)
         limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
         return logs.read_log(task, offset, limit)
+
+    def _read_metrics(self, request: Mapping[str, Any]) -> Answer:
+        task = self._book.require(requests.task_id(request))
+        offset = requests.whole_number(request, "offset", 0, 1 << 62)
+        limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
+        return read_metrics(task.folder, offset, limit, ended=task.over)
 
     def _log_times(self, request: Mapping[str, Any]) -> Answer:
         task = self._logged(request)

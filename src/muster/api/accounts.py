@@ -1,6 +1,6 @@
 """Users, tokens and logins, as the API answers them."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 
 class UserOut(TypedDict):
@@ -36,6 +36,8 @@ class TokenOut(TypedDict):
     lastUsedAt: str | None
     scope: Annotated[str, "`read`, `submit` or `admin`."]
     job: Annotated[str | None, "The id of the only job that the token is for."]
+    isSession: Annotated[bool, "Whether a login made it."]
+    isCurrent: Annotated[bool, "Whether this very call was made with it."]
 
 
 class TokenList(TypedDict):
@@ -62,9 +64,16 @@ class ProviderOut(TypedDict):
     name: Annotated[str, "How people call the identity provider."]
 
 
+class FirstStartOut(TypedDict):
+    command: Annotated[
+        str, "What prints a link that logs a browser in, on the machine of the server, as the account that runs it."
+    ]
+
+
 class LoginWaysOut(TypedDict):
     password: Annotated[bool, "Whether a user and a password are accepted."]
     sso: Annotated[ProviderOut | None, "The identity provider, if there is one."]
+    firstStart: NotRequired[Annotated[FirstStartOut, "There as long as no user has a password: nobody can use one."]]
 
 
 class DeviceLoginOut(TypedDict):
@@ -79,10 +88,14 @@ class DeviceLoginOut(TypedDict):
 class ServerOut(TypedDict):
     version: str
     url: str
+    store: Annotated[str, "Servers with the same value have one database: a job of one is a job of all."]
 
 
 class WhoAmIOut(TypedDict):
     user: str
     role: str
+    groups: list[str]
+    hasPassword: Annotated[bool, "Whether you can log in with a password that Muster keeps."]
+    token: Annotated[TokenOut, "The token of this call: a login, or a personal token."]
     scope: Annotated[str, "What the token of this call allows: `read`, `submit` or `admin`, all that the user may do."]
     server: ServerOut

@@ -21,6 +21,7 @@ class FaultOut(TypedDict):
     exitCode: int | None
     signal: int | None
     retryable: bool
+    words: Annotated[dict[str, str], "The names and figures in the cause, for pages that say it in another language."]
 
 
 class AttemptOut(TypedDict):
@@ -28,6 +29,9 @@ class AttemptOut(TypedDict):
     startedAt: str | None
     endedAt: str | None
     outcome: str
+    stoppedBecause: Annotated[
+        str, "Why it was stopped, such as by which job it was preempted; empty if it ended by itself."
+    ]
 
 
 class WhatIfOut(TypedDict):

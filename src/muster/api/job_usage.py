@@ -53,6 +53,36 @@ class AttemptUseOut(TypedDict):
     tasks: list[TaskUseOut]
 
 
+class GpuHistoryOut(TypedDict):
+    """One GPU of a task over time. The figures are those of the whole device, also if the task shares it."""
+
+    index: int
+    percent: list[float | None]
+    memoryBytes: list[float | None]
+    powerW: list[float | None]
+
+
+class TaskHistoryOut(TypedDict):
+    """What a task used over time. Each list has one value for each time, which is null if nobody measured it."""
+
+    task: str
+    worker: Annotated[str, "The task's role and index, such as `worker-0`."]
+    node: str
+    spanS: Annotated[float, "Each value is the mean over about so many seconds."]
+    at: list[str]
+    cpuPercent: Annotated[list[float | None], "100 is one core."]
+    rssBytes: list[float | None]
+    gpuPercent: Annotated[list[float | None], "The mean of its GPUs."]
+    gpuMemoryBytes: Annotated[list[float | None], "Of all its GPUs together."]
+    powerW: Annotated[list[float | None], "Of all its GPUs together."]
+    gpus: list[GpuHistoryOut]
+
+
+class JobHistoryOut(TypedDict):
+    attempt: int
+    tasks: Annotated[list[TaskHistoryOut], "Tasks of which there are samples."]
+
+
 class JobUseOut(TypedDict):
     """What a job used; so far, if it has not ended."""
 

@@ -60,13 +60,28 @@ class JobOut(TypedDict):
     endedAt: str | None
     checkpointAt: Annotated[str | None, "When the current attempt last reported a checkpoint."]
     ranS: Annotated[float, "The run time that was not lost; an attempt counts once it has ended."]
+    runTimeS: Annotated[
+        float, "How long all attempts ran that have ended, without the time between them, whether or not work was lost."
+    ]
+    runningSince: Annotated[
+        str | None, "When the attempt began to run that is under way, whose time comes on top of `runTimeS`."
+    ]
     timeLimit: Annotated[str | None, "A duration such as `2h30m`."]
     reason: str
+    reasonCode: Annotated[
+        str | None, "The stable code of the reason or of the fault, for pages that say it in another language."
+    ]
+    reasonNumbers: Annotated[dict[str, Any] | None, "The names and figures in the reason."]
     labels: dict[str, str]
     resources: ResourcesOut
     version: int
     gpuPercent: NotRequired[Annotated[float | None, "How busy its GPUs were on average so far; null if unknown."]]
     peakMemoryBytes: NotRequired[Annotated[int | None, "The most memory that one of its tasks had at once."]]
+    trackingUrl: NotRequired[
+        Annotated[str, "Where the job can be followed: its page, or the address that one of its tasks has set."]
+    ]
+    sweep: NotRequired[Annotated[str, "The id of the sweep that it is a member of."]]
+    member: NotRequired[Annotated[int, "Its number in the sweep, from 1."]]
     roles: NotRequired[Annotated[list[RoleCountsOut], "The roles of a job that was not made with Muster."]]
 
 
@@ -82,6 +97,7 @@ class QueueOut(TypedDict):
 class JobPage(TypedDict):
     items: list[JobOut]
     nextCursor: NotRequired[str | None]
+    total: NotRequired[Annotated[int, "How many match in all, if `total` asks for it; 100000 if there are more."]]
 
 
 class ImportedOut(TypedDict):
@@ -132,22 +148,42 @@ class RenderedFileOut(TypedDict):
     content: str
 
 
-class DryRunOut(TypedDict):
-    job: JobOut
-    requests: list[RequestOut]
-    files: Annotated[list[RenderedFileOut], "What an engine such as Slurm would be given; none where Muster places."]
-    warnings: list[str]
-
-
 class TranslatedOut(TypedDict):
     spec: Annotated[dict[str, Any], "As its author would write it for Muster."]
     origins: Annotated[dict[str, str], "By path in the spec: the line and the key that a value came from."]
     warnings: list[str]
 
 
+class SpecSourceOut(TypedDict):
+    path: Annotated[str, "In the canonical spec, such as `roles.worker.resources.cpu`."]
+    source: Literal["muster", "virtual-cluster", "params", "command"]
+    detail: Annotated[
+        str, "The virtual cluster that gives it, the text with `${params.x}`, or which framework its command shows."
+    ]
+
+
 class SpecOut(TypedDict):
     spec: Annotated[dict[str, Any], "In canonical form, with all params replaced."]
     template: Annotated[dict[str, Any], "As its author would write it, with `${params.x}`."]
+    yaml: Annotated[str, "The template as YAML, to edit and submit."]
+    sources: Annotated[list[SpecSourceOut], "Values that its author need not have written: defaults, and params."]
+
+
+class SpecDifferenceOut(TypedDict):
+    path: str
+    mine: Annotated[Any, "The value of this job; null if it has none."]
+    other: Annotated[Any, "The value of the other job; null if it has none."]
+
+
+class SpecDiffOut(TypedDict):
+    other: Annotated[str, "The id of the other job."]
+    items: list[SpecDifferenceOut]
+    isCut: Annotated[bool, "Whether there are more differences than are listed."]
+
+
+class TaskEnvironmentOut(RequestOut):
+    attempt: int
+    worker: str
 
 
 class TaskOut(TypedDict):

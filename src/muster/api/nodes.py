@@ -26,6 +26,7 @@ class GpuOut(TypedDict):
         "The job that holds it now; several names with commas if it is shared; `(others)` if it was not made with "
         "Muster. Null if the GPU is free, or if the cluster's own engine does not say which job has it.",
     ]
+    owner: Annotated[str | None, "Whose job that is, as far as you may see it; several names with commas."]
     outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
 
 
@@ -65,6 +66,7 @@ class NodeOut(TypedDict):
 class NodeTaskOut(TypedDict):
     task: str
     job: str
+    jobId: str
     owner: str
     state: TaskStateName
 

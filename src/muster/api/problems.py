@@ -22,5 +22,8 @@ class ProblemOut(TypedDict):
     problems: NotRequired[list[ProblemItem]]
     warnings: NotRequired[Annotated[list[str], "For a job: parts of its file that would have no effect."]]
     received: NotRequired[Annotated[int | None, "For an upload at a wrong offset: how many bytes the server has."]]
+    mayHaveHappened: NotRequired[
+        Annotated[bool, "For 503: the request may have been carried out. Repeat it with the same Idempotency-Key."]
+    ]
     capability: NotRequired[Annotated[str | None, "For `not-offered`: what the cluster cannot do."]]
     cluster: NotRequired[Annotated[str | None, "For `not-offered`: the cluster."]]

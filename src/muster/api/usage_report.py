@@ -17,6 +17,11 @@ class ReportLineOut(TypedDict):
     ]
     p95WaitS: float | None
     failures: Annotated[dict[str, int], "Jobs that failed in the window, by the kind of their fault."]
+    slowness: Annotated[
+        float | None,
+        "By node: how long its tasks ran, compared with the median of the same role of the same jobs; 1.2 is a fifth"
+        " longer. Null in other reports, and on nodes that shared no role with another.",
+    ]
 
 
 class ReportOut(TypedDict):

@@ -59,6 +59,8 @@ class BackendKind:
     """Called once for a server, so that what all clusters of the kind share is made once."""
     examine: Callable[[PhysicalCluster], Examination] | None = None
     """Asks a cluster itself what its settings lack, such as rights of an account. None if there is nothing to ask."""
+    notes: Callable[[PhysicalCluster], Sequence[str]] | None = None
+    """Says what a reader of the cluster's file should know and the file does not show, without asking the cluster."""
 
     @property
     def name(self) -> str:

@@ -6,12 +6,13 @@ A new backend of Muster's own is its package, plus one line here.
 from muster.backends.kinds import BackendKind
 from muster.backends.kubernetes.kind import KUBERNETES
 from muster.backends.local.kind import LOCAL
+from muster.backends.muster_server.kind import OTHER_SERVER
 from muster.backends.slurm.kind import SLURM
 from muster.backends.ssh.kind import SSH
 from muster.bootstrap.plugins import BACKENDS, Plugins, load_plugins
 from muster.settings.cluster_kinds import ClusterKinds
 
-BUILT_IN = (LOCAL, SSH, KUBERNETES, SLURM)
+BUILT_IN = (LOCAL, SSH, KUBERNETES, SLURM, OTHER_SERVER)
 
 
 def backend_kinds() -> Plugins[BackendKind]:

@@ -22,6 +22,7 @@ from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import lock_home, make_home
 from muster.domain.errors import Conflict, Invalid, MusterError
 from muster.engine.state.event_builders import audit_event
+from muster.lib.counting import counted
 from muster.settings.private_files import write_private
 from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.settings.server import ServerSettings, load_settings
@@ -188,12 +189,12 @@ def _run(what: str, settings: ServerSettings, given: argparse.Namespace) -> str:
     path = Path(given.file or "").absolute()
     if what == "backup":
         counts = make_backup(settings, path, with_secrets_key=given.with_secrets_key)
-        said = f"backed up {counts['jobs']} jobs and {counts['events']} events to {path}"
+        said = f"backed up {counted(counts['jobs'], 'job')} and {counted(counts['events'], 'event')} to {path}"
         return said + _about_key(settings, counts["secrets"], is_in_it=given.with_secrets_key)
     manifest = restore(settings, path, replace=given.replace)
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(manifest["at"])))
     return (
-        f"restored {manifest['rows']['jobs']} jobs as they were at {at}\n"
+        f"restored {counted(manifest['rows']['jobs'], 'job')} as they were at {at}\n"
         "The next start is held: it starts and stops nothing, and its log says what differs on the nodes.\n"
         "`muster server release` lets it go on."
     )

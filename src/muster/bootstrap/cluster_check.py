@@ -45,7 +45,7 @@ def _checked(folder: Path | None, files: Sequence[Path], *, connects: bool) -> M
     if not files or problems:
         problems = [*problems, *kinds.problems]  # a backend that is missing may be why a file is wrong
     warnings, notes = _unknown_names(checked, files), []
-    for cluster, said in _examined(checked, files, kinds.found) if connects else ():
+    for cluster, said in _examined(checked, files, kinds.found, connects=connects):
         name, file = f"cluster {cluster.name}", Path(cluster.file).name
         problems = [*problems, *(Problem("", f"{name}: {words}", file=file) for words in said.failures)]
         warnings += [f"{name}: {words}" for words in said.warnings]
@@ -65,16 +65,20 @@ def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
 
 
 def _examined(
-    folder: ClusterFolder, files: Sequence[Path], kinds: Sequence[BackendKind]
+    folder: ClusterFolder, files: Sequence[Path], kinds: Sequence[BackendKind], *, connects: bool
 ) -> Iterator[tuple[PhysicalCluster, Examination]]:
-    """What the clusters of these files, or of all, say about the accounts that the files name."""
+    """What is to be said of the clusters of these files, or of all, and what they say themselves if they are asked."""
     settings = settings_with(folder, files)
     names = {file.name for file in files}
-    asked = {kind.name: kind.examine for kind in kinds if kind.examine is not None}
+    known = {kind.name: kind for kind in kinds}
     for cluster in settings.physical if settings is not None else ():
-        examine = asked.get(cluster.backend)
-        if examine is not None and (not names or Path(cluster.file).name in names):
-            yield cluster, examine(cluster)
+        kind = known.get(cluster.backend)
+        if kind is None or (names and Path(cluster.file).name not in names):
+            continue
+        if connects and kind.examine is not None:
+            yield cluster, kind.examine(cluster)
+        if kind.notes is not None:
+            yield cluster, Examination(notes=kind.notes(cluster))
 
 
 if __name__ == "__main__":

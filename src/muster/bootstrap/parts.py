@@ -1,35 +1,43 @@
 """Puts the parts of a server together for one term: as the holder of the lease, or as a standby."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from muster.agent.system.inotify import Inotify
 from muster.backends.kinds import Builder, Site
 from muster.backends.local.cluster_file import LOCAL
+from muster.bootstrap.alert_source import FileAlertSource
 from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import Extensions, guarded_builder
 from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import archive_key
 from muster.bootstrap.sign_in import directory_login_of, linked_token_lifetime, sign_in_of
+from muster.bootstrap.simulating import SimulatorProcess
 from muster.bootstrap.site import SharedSite
 from muster.bootstrap.tls import Certificate
 from muster.domain.clusters import PhysicalCluster
+from muster.domain.installations import installation_of
 from muster.domain.limits import Limits
 from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
+from muster.engine.data.log_lines import LogLines
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts
 from muster.engine.requests.login_links import LoginLinks
+from muster.engine.requests.simulations import Simulations
 from muster.engine.state.cluster_settings import ActiveConfig
+from muster.exporters.log_server.history import LogServerHistory
 from muster.ports.lease import NO_EPOCH
 from muster.ports.store import Store
 from muster.ports.user_ids import UserIds
 from muster.server.bounds import Bounds
 from muster.server.job_hosts import ProxyHosts
 from muster.server.job_sessions import ProxySessions
+from muster.server.offers import OwnOffers
+from muster.server.own_process import OwnProcess
 from muster.server.services import OwnLog, Services
 from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
@@ -53,6 +61,9 @@ class Installation:
     certificate: Certificate | None
     has_home_lock: bool
     log_file: Path | None
+    own_process: OwnProcess
+    own_offers: OwnOffers
+    """The clusters that people may use through this server."""
     forwarding_key: str = field(repr=False)
     """Signs the requests that a standby passes on to this server."""
 
@@ -96,6 +107,11 @@ def _user_ids(store: Store) -> UserIds:
     return user_id
 
 
+def _history(settings: ServerSettings) -> LogServerHistory | None:
+    server = settings.log_server
+    return None if server is None else LogServerHistory(server, settings.log_server_token)
+
+
 def build_parts(installation: Installation, store: Store, site: SharedSite, epoch: int) -> Parts:
     """Nothing is connected yet. `site` says where the data is that all servers share."""
     home, settings, extensions = site.home, installation.settings, installation.extensions
@@ -128,17 +144,20 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         max_output_bytes=settings.max_output_bytes,
         limits=installation.limits,
         has_private_jobs=settings.private_jobs,
+        public_address=address,
         secret_box=AesSecretBox(_secret_keys(shared, site, installation.home)),
         config=ActiveConfig(
             FileClusterConfig(clusters, kept, Inotify), (*extensions.problems, *site.problems(installation.home))
         ),
     )
     accounts = Accounts(context, settings.session_lifetime)
+    logs = LogReader(context)
     services = Services(
         context,
         accounts,
         PackageStore(context, settings.max_package_bytes),
-        LogReader(context),
+        logs,
+        LogLines(context, logs),
         Files(context),
         archives,
         extensions.dialects,
@@ -155,6 +174,10 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         max_token_lifetime_s=settings.max_token_lifetime,
         has_open_metrics=settings.open_metrics,
         compatibility=frozenset(settings.compatibility),
+        simulations=Simulations(SimulatorProcess()),
+        history=_history(settings),
+        alerting=FileAlertSource(shared.alerts_file, installation.certificate),
+        own_process=replace(installation.own_process, home=home, installation=installation_of(site.identity)),
         own_log=OwnLog(installation.url, epoch == NO_EPOCH, installation.log_file),
     )
     return Parts(services, builders)

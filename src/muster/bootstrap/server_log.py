@@ -21,6 +21,8 @@ from muster.lib.rotating_file import RotatingFile
 from muster.settings.server import ServerSettings
 
 _HIDDEN = "***"
+_SHORTEST_SECRET = 4
+"""Shorter ones would hide words that are no secrets."""
 _NAMES = "token|password|secret|signature|api_?key"
 _SECRET = re.compile(rf"(?i)(bearer\s+|(?:{_NAMES})=|\"(?:{_NAMES})\": \")[^\s&\"',;}}\\]+")
 _TOKEN = re.compile(r"(mst_)[\w-]+")
@@ -33,8 +35,19 @@ def set_up_logging(settings: ServerSettings) -> Path | None:
     """Returns the file that the log is written to. It differs from the one in the settings if another server writes to
     that one. Raises Invalid if the file cannot be used."""
     level = getattr(logging, settings.log_level.upper())
-    redact = _redaction(_known_secrets(settings))
     file = _log_file(settings)
+    _configure(level, _redaction(_known_secrets(settings)), file)
+    if settings.access_log:
+        logging.getLogger("uvicorn.access").setLevel(logging.INFO)
+    return file.path if file else None
+
+
+def set_up_plain_logging(level: int, secrets: Sequence[str]) -> None:
+    """For programs that log to stderr only."""
+    _configure(level, _redaction([secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]), None)
+
+
+def _configure(level: int, redact: Redact, file: RotatingFile | None) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -52,9 +65,6 @@ def set_up_logging(settings: ServerSettings) -> Path | None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[_FromLibraries()], force=True)
-    if settings.access_log:
-        logging.getLogger("uvicorn.access").setLevel(logging.INFO)
-    return file.path if file else None
 
 
 class _FromLibraries(logging.Handler):
@@ -95,8 +105,14 @@ def _known_secrets(settings: ServerSettings) -> Sequence[str]:
     password = in_address[1] if in_address else ""
     return [
         secret
-        for secret in {password, unquote(password), settings.influx_password, settings.oidc_secret}
-        if len(secret) >= 4
+        for secret in {
+            password,
+            unquote(password),
+            settings.influx_password,
+            settings.oidc_secret,
+            settings.log_server_token,
+        }
+        if len(secret) >= _SHORTEST_SECRET
     ]
 
 

@@ -1,24 +1,29 @@
 """The life of a server: a standby until it gets the lease, then the one that acts until it loses it, and so on."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from functools import partial
 
 import structlog
 
 from muster.bootstrap.first_run import copy_local_context, write_local_context
-from muster.bootstrap.parts import Installation, build_parts
+from muster.bootstrap.parts import Installation, Parts, build_parts
 from muster.bootstrap.site import SharedSite, shared_site
 from muster.bootstrap.tls import reloading
 from muster.domain.accounts import User
 from muster.domain.errors import MusterError, Unavailable
+from muster.engine.alerting.rounds import alerting
 from muster.engine.context import Context
 from muster.engine.data.secrets import warn_of_lost_secrets
 from muster.engine.requests.login_links import login_fragment
+from muster.engine.requests.work_figures import work_figures
 from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
+from muster.exporters.log_server.delivery import delivering
+from muster.exporters.log_server.recording import recorder_of
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
 from muster.server.app import create_app
-from muster.server.forwarding import Forwarding, Holder
+from muster.server.forwarding import FindHolder, Forwarding, Holder
 from muster.server.job_proxy.app import ByHost
 from muster.server.passed_on import PassedOn
 from muster.server.role_switch import RoleSwitch, answer_unavailable
@@ -103,7 +108,7 @@ class Terms:
                 copy_local_context(own.home, own.url, site.home, own.fingerprint)
 
             await write_context()
-            self._switch.use(Forwarding(create_app(parts.services), holder, jobs=parts.services.proxy_hosts))
+            self._switch.use(_forwarding(own, parts, holder))
             self.has_role.set()
             async with reloading(own.certificate, write_context):
                 while True:
@@ -135,21 +140,36 @@ class Terms:
 
     async def _act(self, term: Term, site: SharedSite) -> None:
         own = self._installation
-        store = await open_store(own.settings.database_url, term.epoch)
+        recorder = recorder_of(own.address) if own.settings.log_server is not None else None
+        store = await open_store(own.settings.database_url, term.epoch, recorder)
         try:
             parts = build_parts(own, store, site, term.epoch)
             context, influx = parts.context, own.settings.influx
-            exports = exporting(influx, own.settings.influx_password, context.backends, context.exports)
+            exports = exporting(
+                influx,
+                own.settings.influx_password,
+                context.backends,
+                context.exports,
+                partial(work_figures, context),
+            )
+            records = delivering(own.settings.log_server, own.settings.log_server_token, store, context.log_delivery)
 
             async def write_context() -> None:
                 user = await write_local_context(own.home, own.url, parts.services, own.fingerprint)
                 self._owner = None if user is None else (parts.services, user)
 
-            async with running_engine(context, parts.builders), exports, reloading(own.certificate, write_context):
+            async with (
+                running_engine(context, parts.builders),
+                exports,
+                records,
+                alerting(context, parts.services.alerting, own.address),
+                reloading(own.certificate, write_context),
+                aclosing(parts.services.simulations),
+            ):
                 await write_context()
                 await warn_of_lost_secrets(context)
                 whole = ByHost(create_app(parts.services), parts.services)
-                self._switch.use(PassedOn(whole, own.forwarding_key))
+                self._switch.use(PassedOn(whole, own.forwarding_key, own.own_offers))
                 self.has_role.set()
                 await _until_released(context)
         finally:
@@ -166,6 +186,10 @@ class Terms:
             except MusterError as error:
                 _log.warning("the lease is not renewed", error=str(error))
         _log.error("another server has taken over; this one stops to act and becomes a standby", epoch=epoch)
+
+
+def _forwarding(own: Installation, parts: Parts, holder: FindHolder) -> Forwarding:
+    return Forwarding(create_app(parts.services), holder, jobs=parts.services.proxy_hosts, own_offers=own.own_offers)
 
 
 async def _until_released(context: Context) -> None:

@@ -45,6 +45,16 @@ class Certificate:
         _log.info("new certificate", file=str(self._certificate), fingerprint=self.fingerprint)
         return True
 
+    def ends_at(self) -> float | None:
+        """When the first certificate of the file ends; None if the file cannot be read."""
+        from cryptography import x509
+
+        try:
+            first = x509.load_pem_x509_certificates(self._certificate.read_bytes())[0]
+        except (OSError, ValueError, IndexError):
+            return None
+        return first.not_valid_after_utc.timestamp()
+
     def _loaded(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:

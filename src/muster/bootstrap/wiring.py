@@ -16,12 +16,15 @@ from muster.bootstrap.listening import AnnouncingServer, listen, shown_host, wit
 from muster.bootstrap.parts import Installation
 from muster.bootstrap.terms import Terms
 from muster.bootstrap.tls import certificate_of
+from muster.lib.clock import wall_clock
 from muster.lib.gc_tuning import tune_garbage_collector
 from muster.lib.ids import new_id, new_secret
 from muster.server.bounds import Bounds
 from muster.server.connections import MAX_MESSAGE_BYTES, ConnectionLimits, WebSocketProtocol, bounded_protocol
+from muster.server.own_process import OwnProcess
 from muster.server.role_switch import RoleSwitch
-from muster.settings.server import ServerSettings
+from muster.settings.offers import OfferedClusters, Written
+from muster.settings.server import ServerSettings, load_settings
 from muster.stores.lease import SqlLease
 
 _LEAVE_WITHIN_S = 5.0
@@ -50,12 +53,15 @@ async def serve(
         certificate=certificate,
         has_home_lock=has_home_lock,
         log_file=log_file,
+        own_process=_own_process(settings),
+        own_offers=_own_offers(settings),
         forwarding_key=new_secret(),
     )
     lease = SqlLease(settings.database_url)
     switch = RoleSwitch()
     terms = Terms(installation, lease, switch)
     running = asyncio.create_task(terms.run(), name="terms")
+    measuring = asyncio.create_task(installation.own_process.loop_delay.run(), name="loop delay")
     departure = Departure(settings.home if has_home_lock else None, exit_within_s)
     config = _config(installation, switch)
     server = AnnouncingServer(config, url, installation.fingerprint, departure.begin, terms.login_link)
@@ -66,9 +72,30 @@ async def serve(
         sys.setswitchinterval(0.001)  # so that a finished commit does not wait long for a busy event loop
         await server.serve(sockets=[listener])
     finally:
+        measuring.cancel()
         await _end(running)
         await lease.close()
     return server.signals
+
+
+def _own_process(settings: ServerSettings) -> OwnProcess:
+    kind, _, file = settings.database_url.partition(":///")
+    is_file = kind.startswith("sqlite")
+    return OwnProcess(
+        started_at=wall_clock(),
+        database="sqlite" if is_file else "postgresql",
+        database_file=Path(file) if is_file else None,
+        home=settings.home,
+    )
+
+
+def _own_offers(settings: ServerSettings) -> OfferedClusters:
+    file = settings.config_file
+
+    def read_again() -> Written:
+        return load_settings({"home": str(settings.home), "config": None if file is None else str(file)}).offers
+
+    return OfferedClusters(settings.home, settings.offers, file, read_again)
 
 
 def _config(installation: Installation, switch: RoleSwitch) -> uvicorn.Config:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from muster.client.client import Client
-from muster.client.views import ClusterView
+from muster.client.node_views import ClusterView
 
 
 def unknown_names(client: Client, clusters: Sequence[ClusterView]) -> Iterator[tuple[str, str]]:

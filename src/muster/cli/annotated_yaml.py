@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")
+_PLAIN = re.compile(r"(?!\.[0-9])[A-Za-z_./][A-Za-z0-9_./-]*")
+"""Texts that need no quotes. What begins like .5 might be a number."""
 _NOT_TEXT = re.compile(r"(?i)true|false|null|~|yes|no|on|off|\.inf|\.nan|y|n")
 _UNPRINTABLE = re.compile(
     r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\x85\u2028\u2029]"

@@ -10,7 +10,8 @@ from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.handles import JobHandle
-from muster.client.views import JobView, NodeView
+from muster.client.node_views import NodeView
+from muster.client.views import JobView
 
 
 class _Named(Protocol):

@@ -7,7 +7,7 @@ from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import MusterError
-from muster.client.views import ClusterView
+from muster.client.node_views import ClusterView
 
 _MEANINGS = {
     "user": "each task runs under the Unix account of its owner",

@@ -1,16 +1,19 @@
 """Prints the result of a dry run: each task with its node, command and variables."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from muster.cli.explaining import start_text
 from muster.cli.session import say, say_warning
 from muster.cli.shown_commands import shown
 from muster.cli.submitted_jobs import framework_text
 from muster.cli.tables.columns import resources_text
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
+from muster.client.views import instant
 
 
 def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
@@ -26,8 +29,12 @@ def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
             ("Cluster", job.get("cluster")),
             ("Tasks", job.get("tasks")),
             ("Resources", resources_text(job.get("resources"))),
+            ("Start", _start_text(plan)),
+            ("Waits", "; ".join(str(reason["message"]) for reason in plan.get("reasons") or ()) or None),
         ]
     )
+    if plan.get("placement") == "alone" and plan.get("requests"):
+        echo("\nNodes and devices are those that it would have if no other job ran.")
     for request in plan.get("requests") or ():
         _print_request(request)
     for file in plan.get("files") or ():
@@ -35,6 +42,14 @@ def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
     for warning in plan.get("warnings") or ():
         say_warning(warning)
     say("Dry run: nothing was started")
+
+
+def _start_text(plan: Mapping[str, Any]) -> str | None:
+    """Nothing is shown where nothing is known."""
+    starts_at = instant(plan.get("startsAt"))
+    if starts_at is None:
+        return None
+    return start_text(starts_at, instant(plan.get("startsBy")), datetime.now(UTC))
 
 
 def _print_request(request: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.terminal import safe
+from muster.lib.counting import counted
 from muster.lib.quantities import about_bytes
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class FileLine:
     def remote_progress(self, progress: "Progress") -> None:
         """Shows the progress of an operation on the node."""
         with self._turn:
-            self._draw(lambda: f"{progress.files} files, {about_bytes(progress.bytes)}")
+            self._draw(lambda: f"{counted(progress.files, 'file')}, {about_bytes(progress.bytes)}")
 
     def clear(self) -> None:
         if self._width:

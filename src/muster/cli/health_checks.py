@@ -18,8 +18,8 @@ from muster.cli.failures import hint_of
 from muster.client import contexts
 from muster.client.client import Client
 from muster.client.errors import MusterError
+from muster.client.node_views import ClusterView, NodeView
 from muster.client.transport import Request, Timeouts
-from muster.client.views import ClusterView, NodeView
 from muster.lib.quantities import about_bytes
 from muster.version import __version__
 
@@ -103,8 +103,8 @@ def _programs() -> Iterator[Finding]:
 def _context(chosen: contexts.Context) -> Finding:
     if chosen.token:
         user = f" as {chosen.user}" if chosen.user else ""
-        return Finding("context", "ok", f"{chosen.server}{user}")
-    return Finding("context", "warn", f"no token for {chosen.server}", "log in with `muster login`")
+        return Finding("context", "ok", f"{chosen.addresses}{user}")
+    return Finding("context", "warn", f"no token for {chosen.addresses}", "log in with `muster login`")
 
 
 def _server(client: Client) -> Iterator[Finding]:
@@ -129,6 +129,9 @@ def _server(client: Client) -> Iterator[Finding]:
     yield Finding("token", "ok", f"valid: {who['user']} ({who['role']})")
     yield _version(who["server"]["version"])
     yield from _clusters(client, who["role"])
+    if who["role"] == "admin":
+        yield from _log_server(client)
+        yield from _alert_rules(client)
     yield from _configuration(client)
 
 
@@ -154,6 +157,37 @@ def _clusters(client: Client, role: str) -> Iterator[Finding]:
             yield Finding(f"access {name}", "warn", why, "correct `access` in the cluster's file, or add the user")
     except MusterError as error:
         yield Finding("access", "warn", error.message, error.hint)
+
+
+def _log_server(client: Client) -> Iterator[Finding]:
+    """Only if the server has one, and is new enough to say so."""
+    try:
+        found = client.server_health().get("logServer")
+    except MusterError as error:
+        yield Finding("server health", "warn", error.message, error.hint)
+        return
+    if not found:
+        return
+    waiting = f"{found['waiting']} records wait"
+    lost = f", {found['dropped']} were dropped" if found["dropped"] else ""
+    if found["problem"]:
+        mend = "start it, or correct logServer in the server's settings; records are sent when it answers"
+        yield Finding("log server", "warn", f"{found['address']} {found['problem']}; {waiting}{lost}", mend)
+    elif found["dropped"] or found["refused"]:
+        message = f"{found['address']} takes records; {found['refused']} were refused{lost}"
+        yield Finding("log server", "warn", message, "see the server's log; what is missing there stays missing")
+    else:
+        yield Finding("log server", "ok", f"{found['address']} takes records")
+
+
+def _alert_rules(client: Client) -> Iterator[Finding]:
+    try:
+        problems = client.alert_file_problems()
+    except MusterError as error:
+        yield Finding("alert rules", "warn", error.message, error.hint)
+        return
+    for problem in problems:
+        yield Finding("alert rules", "warn", problem, "until it is corrected, the rules of before hold")
 
 
 def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ ALIASES = {
     "worker": "workers",
     "tasks": "workers",
     "task": "workers",
+    "requests": "request",
     "node": "nodes",
     "cluster": "clusters",
     "quotas": "quota",

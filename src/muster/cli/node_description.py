@@ -11,7 +11,7 @@ from muster.cli.tables.colours import state_colour
 from muster.cli.tables.columns import others_text
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
-from muster.client.views import NodeView
+from muster.client.node_views import NodeView
 from muster.lib.quantities import about_bytes
 
 _FOUND = "muster/"

@@ -8,7 +8,7 @@ from muster.cli.session import say
 
 if TYPE_CHECKING:
     from muster.client.client import Client
-    from muster.client.views import NodeView
+    from muster.client.node_views import NodeView
 
 
 def wait_until_ready(

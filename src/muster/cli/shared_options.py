@@ -95,6 +95,16 @@ def complete_templates(ctx: click.Context, _parameter: click.Parameter, incomple
     return _completions(ctx, incomplete, lambda client: [(one.name, one.description) for one in client.templates()])
 
 
+def complete_sweeps(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(
+        ctx, incomplete, lambda client: [(one.name, f"{one.state}, {one.owner}") for one in client.sweeps(limit=200)]
+    )
+
+
+def complete_models(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(ctx, incomplete, lambda client: [(one.name, one.description) for one in client.models()])
+
+
 def complete_clusters(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _completions(ctx, incomplete, _physical)
 

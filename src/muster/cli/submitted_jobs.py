@@ -16,6 +16,12 @@ def say_submitted(handle: "JobHandle") -> None:
         say(f"  framework: {framework_text(handle.view.raw)}")
 
 
+def say_tracking_url(handle: "JobHandle") -> None:
+    """An older server does not say it."""
+    if url := handle.view.raw.get("trackingUrl"):
+        say(f"  tracking URL: {url}")
+
+
 def framework_text(job: Mapping[str, Any]) -> str | None:
     """The framework as `torch, because the command runs torchrun`, or only its name if the job says so itself."""
     reason = job.get("frameworkReason")

@@ -13,6 +13,7 @@ import click
 _COLOUR = r"\x1b\[[0-9;:]*m"
 _REVERSING = "\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HOSTILE = re.compile(rf"{_COLOUR}|[\x00-\x08\x0b-\x1f\x7f-\x9f{_REVERSING}]")
+_HOSTILE_IN_LINE = re.compile(rf"{_COLOUR}|[\x00-\x1f\x7f-\x9f\u2028\u2029{_REVERSING}]")
 _HOSTILE_IN_LOGS = re.compile(rf"{_COLOUR}|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f{_REVERSING}]")
 
 
@@ -22,6 +23,12 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
 
 def safe(text: str) -> str:
     return text if text.isprintable() else _HOSTILE.sub(_escaped, text)
+
+
+def one_line(text: str) -> str:
+    """For a value in a list of values: a line break in it is shown as an escape too, so that it begins no line that
+    looks like another value."""
+    return text if text.isprintable() else _HOSTILE_IN_LINE.sub(_escaped, text)
 
 
 def safe_log(text: str) -> str:

@@ -41,6 +41,24 @@ def watch(
         _print_changes(fetch, columns, output, woken)
 
 
+def watch_text(client: "Client", draw: Callable[[], str]) -> None:
+    """Runs until interrupted. On a terminal the text is drawn in place; in a pipe it is printed when it has changed."""
+    client.transport.on_notice = lambda _: None
+    woken = threading.Event()
+    threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
+    if sys.stdout.isatty():
+        _draw_in_place(draw, woken)
+    closed = threading.Event()
+    threading.Thread(target=_wake_on_closed_pipe, args=(sys.stdout.fileno(), closed, woken), daemon=True).start()
+    shown = ""
+    while not closed.is_set():
+        text = draw()
+        if text != shown:
+            echo(f"\n{text}" if shown else text)
+        shown = text
+        _pause(woken)
+
+
 def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
     from rich.console import Console
     from rich.live import Live

@@ -107,6 +107,8 @@ class PhysicalCluster:
     """How many tasks run on each node at the same time; None means the default."""
     access: Access = field(default_factory=Access)
     """Who may use the cluster."""
+    gpu_hour_price: float | None = None
+    """What an hour of one GPU costs, in whatever currency the admin reckons; None if nobody reckons."""
     is_enabled: bool = True
     """Whether the cluster takes jobs. The server's own machine is switched off in its file; others have none then."""
     devices: DeviceFiles = field(default_factory=dict)

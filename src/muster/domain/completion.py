@@ -5,7 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from muster.domain.elastic import spec_of_attempt
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.exit_causes import PREEMPTED
+from muster.domain.failures.faults import Fault, FaultKind
+from muster.domain.failures.log_patterns import LOST_PEER
 from muster.domain.jobs import Job, Outcome, Tally, Verdict
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskStopped, TaskSucceeded
@@ -24,7 +26,7 @@ def decide(job: Job, tasks: Sequence[Task]) -> Verdict | None:
     succeeded_at = _succeeded_at(spec, tasks)
     broken = _failed_role(spec, tasks)
     if broken is not None and (succeeded_at is None or broken[0] <= succeeded_at):
-        return failure_verdict(job, broken[1])
+        return failure_verdict(job, root_fault(tasks, broken[1]))
     if succeeded_at is not None:
         return Verdict(Outcome.SUCCEED)
     if all(task.has_ended for task in tasks):
@@ -62,6 +64,14 @@ def failure_verdict(job: Job, fault: Fault) -> Verdict:
     return Verdict(Outcome.RETRY if again else Outcome.FAIL, fault.cause, fault)
 
 
+def root_fault(tasks: Sequence[Task], fault: Fault) -> Fault:
+    """The fault to blame for the end of a gang in which `fault` was seen first. Failures are reported in any order, and
+    most are consequences of one: a full disk ends one task, and the end of its connections the others. So a task that
+    says what it died of comes before one that has lost a peer, and a fault of the platform before one of the user."""
+    faults = [task.state.fault for task in _by_end(tasks) if isinstance(task.state, TaskFailed)]
+    return min([fault, *faults], key=lambda one: (one.code in LOST_PEER, one.counts_against_retries))
+
+
 def tally(tasks: Sequence[Task]) -> Tally:
     succeeded = sum(isinstance(task.state, TaskSucceeded) for task in tasks)
     failed = sum(isinstance(task.state, TaskFailed | TaskLost) for task in tasks)
@@ -75,7 +85,17 @@ def time_limit_fault(limit: str) -> Fault:
         "time-limit",
         f"The job ran longer than its time limit of {limit}.",
         "Raise timeLimit, or let the job save checkpoints and resume from them.",
+        words={"limit": limit},
     )
+
+
+def preempted_fault(reason: str) -> Fault:
+    """For a job that does not go back to the queue when it was preempted."""
+    return Fault(FaultKind.CAPACITY, PREEMPTED, reason, "The server that has handed it on tries it again.")
+
+
+def _by_end(tasks: Sequence[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (task.ended_at or math.inf, task.rank))
 
 
 def _succeeded_at(spec: JobSpec, tasks: Sequence[Task]) -> float | None:

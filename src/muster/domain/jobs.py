@@ -5,9 +5,12 @@ from enum import StrEnum
 from typing import assert_never
 
 from muster.domain.errors import Conflict
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.specs import JobSpec, Mode
 from muster.domain.used_resources import UsageSum
+
+ELSEWHERE = "elsewhere"
+"""The cluster of programs outside of Muster that only report here. No real cluster has this name."""
 
 
 class Outcome(StrEnum):
@@ -128,6 +131,10 @@ class Job:
     """The virtual cluster that the job was submitted to; empty if the cluster has none."""
     ran_s: float = 0.0
     """Seconds of run time in earlier attempts whose work was not lost."""
+    run_time_s: float = 0.0
+    """Seconds of run time in all attempts that have ended, whether or not their work was lost."""
+    running_since: float | None = None
+    """When the current attempt began to run; None if it has not, or if none is under way."""
     checkpoint_at: float | None = None
     """When the current attempt last reported a checkpoint."""
     preemptions: int = 0
@@ -135,6 +142,12 @@ class Job:
     """The number of replicas of each elastic role in the current attempt."""
     used: UsageSum | None = None
     """What the tasks of all attempts used that have ended."""
+    tracking_url: str = ""
+    """Where a task of the current attempt says that the job can be followed; empty if none does."""
+    sweep: str = ""
+    """The id of the sweep that it is a member of; empty if it is of none."""
+    member: int = 0
+    """Its number in the sweep, from 1."""
 
     @property
     def name(self) -> str:
@@ -152,6 +165,12 @@ class Job:
     def is_final(self) -> bool:
         return isinstance(self.state, FINAL)
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is no job of any cluster, but a program outside of Muster that only reports to it, and has not
+        said how it ended. Nothing here starts, watches or stops it."""
+        return self.cluster == ELSEWHERE and isinstance(self.state, Running)
+
 
 def move(job: Job, state: JobState, *, reason: str | None = None) -> Job:
     """The job in its new state, with its timestamps updated. An illegal transition raises Conflict."""
@@ -162,10 +181,13 @@ def move(job: Job, state: JobState, *, reason: str | None = None) -> Job:
         case Starting():
             return replace(moved, attempt=job.attempt + 1)
         case Running(since=since):
-            return replace(moved, started_at=job.started_at if job.started_at is not None else since)
+            first = job.started_at if job.started_at is not None else since
+            return replace(moved, started_at=first, running_since=since)
         case Succeeded(at=at) | Failed(at=at) | Cancelled(at=at):
-            return replace(moved, ended_at=at)
-        case Queued() | Held() | Stopping():
+            return replace(moved, ended_at=at, running_since=None)
+        case Queued() | Held():
+            return replace(moved, running_since=None)
+        case Stopping():
             return moved
         case _:
             assert_never(state)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from muster.domain.experiments.job_metrics import MetricLimits
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -24,3 +26,11 @@ class Limits:
     """Logs of the user's jobs that the server keeps. Beyond it, the user submits no more jobs."""
     output_bytes_per_user: int = 500 << 30
     log_bytes_per_task: int = 1 << 30
+    metric_names_per_attempt: int = 500
+    """Names of metrics that one attempt of a job may report."""
+    metric_points_per_job: int = 200_000
+    """Points of all its metrics. What comes beyond counts in the summaries of the metrics only."""
+
+    @property
+    def metrics(self) -> MetricLimits:
+        return MetricLimits(self.metric_names_per_attempt, self.metric_points_per_job)

@@ -46,7 +46,7 @@ class Resources:
         return self if self.cpu_m >= cpu_m else replace(self, cpu_m=cpu_m)
 
     def in_units_of(self, cpu_m: int) -> "Resources":
-        """With as much more CPU as makes it a multiple of this."""
+        """Round the CPU up to a multiple of this."""
         return self if self.cpu_m % cpu_m == 0 else replace(self, cpu_m=-(-self.cpu_m // cpu_m) * cpu_m)
 
     @property

@@ -6,10 +6,11 @@ from enum import StrEnum
 
 from muster.domain.resources import Resources
 
+ParamValue = str | int | float | bool
 PS_ROLE = "ps"
 WORKER_ROLE = "worker"
 ANY_VALUE = "*"
-"""As a value in `where.labels`, this matches any value of the label."""
+"""Matches any value of a label in `where.labels`."""
 IMAGE_WORKDIR = "image"
 """As `runtime.workdir`, this means the folder that the image itself names as its WORKDIR."""
 
@@ -224,6 +225,35 @@ class PackagePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOn:
+    """The attempt of another server's job that a job is. That server decides what becomes of it: it is never tried
+    again here, and its tasks know themselves by the names that they have there."""
+
+    server: str
+    """The installation that handed it on."""
+    cluster: str
+    """The name under which that installation knows this cluster."""
+    job_id: str
+    attempt: int
+    owner: str
+    via: tuple[str, ...]
+    """All installations that it came through, the first one first, `server` among them."""
+
+    @property
+    def label(self) -> str:
+        return handed_on_label(self.server, self.cluster)
+
+
+HANDED_ON = "muster.handed-on"
+"""The label of jobs that another server has handed on, and of which it wants to know."""
+
+
+def handed_on_label(server: str, cluster: str) -> str:
+    """The value of that label."""
+    return f"{server}.{cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     name: str
     roles: tuple[Role, ...]
@@ -236,7 +266,7 @@ class JobSpec:
     grace_s: float = 10.0
     retry_max: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
-    params: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    params: Mapping[str, ParamValue] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     package: str | None = None
@@ -259,6 +289,10 @@ class JobSpec:
     ssh: Ssh | None = None
     package_place: PackagePlace | None = None
     """Set instead of `package`."""
+    handed_on: HandedOn | None = None
+    """Set if the job is one of another server, which has handed it on."""
+    metrics: tuple[str, ...] = ()
+    """Patterns of metrics in the log of its first worker."""
 
     @property
     def mode(self) -> Mode:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from muster.domain.errors import Conflict
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.resources import Placement
 from muster.domain.used_resources import UsedResources
 

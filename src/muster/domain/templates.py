@@ -14,7 +14,7 @@ MAX_BYTES = 1 << 20
 """All files of one version together."""
 MAX_PER_USER = 100
 MAX_VERSIONS = 20
-"""Of one template; older ones are removed when another is published."""
+"""The most versions of one template. The oldest is removed when another is published."""
 
 _SECRET_NAME = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE)
 _HARMLESS = re.compile(r"|\d+(\.\d+)?|true|false|none|null", re.IGNORECASE)
@@ -24,6 +24,7 @@ _SECRET_TEXT = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{32,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
 )
 _SECRET_FILE = re.compile(r"(^|/)(\.env(\..*)?|\.netrc|id_(rsa|dsa|ecdsa|ed25519)|[^/]*\.(pem|p12|pfx))$")
+_HIDDEN_ALLOWED = frozenset({".gitignore", ".dockerignore", ".musterignore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,15 @@ def wrong_files(files: Mapping[str, str]) -> Iterator[Problem]:
         parts = path.split("/")
         if path.startswith("/") or not path.isprintable() or len(path) > 255 or {"", ".", ".."} & set(parts):
             yield Problem("files", f"{path[:100]!r} is not a path in the template")
+        elif is_hidden(path):
+            yield Problem("files", f"{path[:100]} is hidden, which a template's files cannot be", _WHY_NOT_HIDDEN)
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a part of the path begins with a dot. Git, shells, editors and others run what such files say, without
+    being asked to, in the folder of whoever uses the template."""
+    *folders, name = path.split("/")
+    return any(part.startswith(".") for part in folders) or (name.startswith(".") and name not in _HIDDEN_ALLOWED)
 
 
 def secrets_in(spec: JobSpec, files: Mapping[str, str]) -> Iterator[Problem]:
@@ -79,6 +89,7 @@ def secrets_in(spec: JobSpec, files: Mapping[str, str]) -> Iterator[Problem]:
             yield Problem("files", f"{path} has what looks like a secret, which others could read", _INSTEAD)
 
 
+_WHY_NOT_HIDDEN = "programs obey such files unasked: name it in .musterignore, or give it a name without a dot"
 _INSTEAD = "store it with `muster secret set NAME`, and use `secrets` in the job file"
 
 

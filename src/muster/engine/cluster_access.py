@@ -1,6 +1,7 @@
 """Decides which clusters a user may use. What offers clusters to users, or does something there for them, asks here.
 
-A virtual cluster is for those who may use both it and its physical cluster.
+A virtual cluster is for those who may use both it and its physical cluster. A cluster that is not offered where the
+request came in is treated like one that does not exist.
 """
 
 from muster.domain.access import Shared, is_open, may_use
@@ -9,6 +10,7 @@ from muster.domain.errors import Invalid, NotFound, Problem
 from muster.domain.jobs import Job
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.context import Context
+from muster.engine.offered_clusters import is_offered, is_virtual_offered
 from muster.engine.state.cluster_settings import DEFAULT
 
 NOBODY = User("", UserRole.USER, 0.0)
@@ -16,17 +18,24 @@ NOBODY = User("", UserRole.USER, 0.0)
 
 def visible_clusters(context: Context, user: User) -> list[str]:
     """The physical clusters that the user may know of, also those that take no new jobs."""
-    return [name for name in context.backends if _is_visible(context, user, name)]
+    return [name for name in context.backends if is_offered(name) and _is_visible(context, user, name)]
 
 
 def usable_clusters(context: Context, user: User) -> list[str]:
     """The physical clusters to which the user may submit jobs."""
-    return [name for name in visible_clusters(context, user) if context.backends[name].settings.is_enabled]
+    return [name for name in visible_clusters(context, user) if _takes_jobs(context, name)]
 
 
 def usable_virtual_clusters(context: Context, user: User) -> list[VirtualCluster]:
-    usable = set(usable_clusters(context, user))
-    return [vc for vc in context.config.virtual.values() if vc.cluster in usable and may_use(vc, user)]
+    found = (vc for vc in context.config.virtual.values() if is_virtual_offered(vc) and may_use(vc, user))
+    return [vc for vc in found if _is_visible(context, user, vc.cluster) and _takes_jobs(context, vc.cluster)]
+
+
+def listed_virtual_clusters(context: Context, user: User, *, is_admin: bool) -> list[VirtualCluster]:
+    """Those that the user may use. Admins see all that are offered, also of clusters that take no jobs."""
+    if not is_admin:
+        return usable_virtual_clusters(context, user)
+    return [vc for vc in context.config.virtual.values() if is_virtual_offered(vc)]
 
 
 def is_usable(context: Context, user: User, name: str) -> bool:
@@ -48,9 +57,15 @@ def physical_cluster(context: Context, user: User, name: str) -> str:
     refused with the same words as one that does not exist."""
     vc = context.config.virtual.get(name)
     home = vc.cluster if vc is not None and may_use(vc, user) else name
-    if not _is_visible(context, user, home):
+    if not is_destination_offered(context, name) or not _is_visible(context, user, home):
         raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")
     return home
+
+
+def is_destination_offered(context: Context, name: str) -> bool:
+    """Whether the physical or virtual cluster of this name is offered where the request came in."""
+    vc = context.config.virtual.get(name)
+    return is_offered(name) if vc is None else is_virtual_offered(vc)
 
 
 def default_cluster(context: Context, user: User) -> str | None:
@@ -68,7 +83,7 @@ async def chosen_cluster(context: Context, named: str | None, owner: str) -> str
     """The cluster that a job names, or the default for its owner. Raises Invalid if there is none."""
     if named:
         return named
-    if is_open_to_all(context, context.default_cluster):
+    if is_offered(context.default_cluster) and is_open_to_all(context, context.default_cluster):
         return context.default_cluster
     user = await context.store.user(owner)
     found = default_cluster(context, user) if user is not None else None
@@ -96,7 +111,14 @@ def advice(context: Context, user: User | None) -> str:
 def is_open_to_all(context: Context, name: str) -> bool:
     """Most clusters are, and then the user need not be looked up."""
     backend = context.backends.get(name)
-    return backend is not None and backend.settings.is_enabled and is_open(backend.settings.access)
+    return backend is not None and _takes_jobs(context, name) and is_open(backend.settings.access)
+
+
+def is_removed(context: Context, name: str) -> bool:
+    """Whether it has no file any more. Its jobs come to their end, and it is gone after the last."""
+    backend = context.backends.get(name)
+    is_leaving = backend is None or backend.settings.is_leaving
+    return is_leaving and all(settings.name != name for settings in context.config.physical)
 
 
 def is_switched_off(context: Context, name: str) -> bool:
@@ -129,6 +151,10 @@ def may_know(context: Context, user: User, name: str) -> bool:
     return _is_visible(context, user, name) or (
         is_switched_off(context, name) and all(may_use(one, user) for one in access)
     )
+
+
+def _takes_jobs(context: Context, name: str) -> bool:
+    return context.backends[name].settings.is_enabled and not is_removed(context, name)
 
 
 def _is_visible(context: Context, user: User, name: str) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 
-from muster.domain.errors import StaleWrite, Unavailable
-from muster.domain.jobs import Job
+from muster.domain.errors import Conflict, StaleWrite, Unavailable
+from muster.domain.jobs import ELSEWHERE, Job
 from muster.domain.limits import Limits
 from muster.domain.nodes import Node, NodeMark
 from muster.domain.resources import LEAST_CPU_M, Reserved, Resources
@@ -20,10 +20,14 @@ from muster.engine.state.event_hub import Hub
 from muster.engine.state.kept_data import KeptData
 from muster.engine.state.node_failures import NodeHold
 from muster.engine.state.open_jobs import OpenJobs
+from muster.engine.state.open_sweeps import OpenSweep
+from muster.engine.state.recorded_usage import Attempt, RecordedUsage
+from muster.engine.state.reported_metrics import ReportedMetrics
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.capabilities import EngineQueue, TaskRef
 from muster.ports.exporting import ExportCounts
+from muster.ports.log_records import LogDelivery
 from muster.ports.secret_box import SecretBox
 from muster.ports.store import Change, Store
 from muster.scheduling.cluster_state import ClusterState
@@ -52,11 +56,16 @@ class Context:
     limits: Limits = field(default_factory=Limits)
     secret_box: SecretBox | None = None
     """None in programs that need no secrets, such as `muster server recover-admin`."""
+    public_address: str = ""
+    """Where people, and tasks that report to the server, reach it."""
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
+    log_delivery: LogDelivery = field(default_factory=LogDelivery)
     kept_data: KeptData = field(default_factory=KeptData)
     open_jobs: OpenJobs = field(default_factory=OpenJobs)
+    open_sweeps: dict[str, OpenSweep] = field(default_factory=dict)
+    """The sweeps that have not ended, by id."""
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when something has changed that may let a waiting job start."""
@@ -82,8 +91,13 @@ class Context:
     """Set when an engine has to be polled: a gang was handed to it, or a job found no room in it."""
     poll_waiting_s: float = 5.0
     """How often an engine is polled at most while it has no task and jobs wait for room in it."""
+    looking: set[str] = field(default_factory=set)
+    """Clusters whose engines are asked what others use, before anything more is handed over to them."""
     collecting_outputs: set[str] = field(default_factory=set)
     """Tasks whose outputs are being collected."""
+    reported_metrics: ReportedMetrics = field(default_factory=ReportedMetrics)
+    recorded_usage: dict[Attempt, RecordedUsage] = field(default_factory=dict)
+    """The usage over time of attempts that run, or have just ended."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -93,6 +107,11 @@ class Context:
     def outputs(self) -> Path:
         """The folder of collected outputs, with one folder for each job."""
         return self.logs.with_name("outputs")
+
+    @property
+    def models(self) -> Path:
+        """The folder of registered models, with one folder for each version."""
+        return self.logs.with_name("models")
 
     def nodes(self, cluster: str) -> list[Node]:
         """The nodes as the backend knows them, with the labels and marks that admins gave them, and with the capacity
@@ -109,6 +128,15 @@ class Context:
         """The nodes as the scheduler knows them. Those of an engine are one pool."""
         engine = self.engine(cluster)
         return self.nodes(cluster) if engine is None else [pooled_node(cluster, engine.pool())]
+
+    def backend_of(self, job: Job) -> Backend:
+        """The backend that runs the tasks of the job. Raises Conflict if there is none."""
+        backend = self.backends.get(job.cluster)
+        if backend is not None:
+            return backend
+        if job.cluster == ELSEWHERE:
+            raise Conflict(f"job {job.name} was made outside of Muster, and nothing of it runs here")
+        raise Conflict(f"job {job.name} ran on cluster {job.cluster}, which is no longer there")
 
     def demand_of(self, job: Job) -> JobDemand:
         """The job's demand, with what the folders and environments of its cluster require of a node. If an engine

@@ -8,6 +8,8 @@ from muster.domain.tasks import job_id_of
 from muster.engine.access_warnings import warn_of_unknown_names
 from muster.engine.context import Context
 from muster.engine.data.disk_usage import run_disk_usage
+from muster.engine.data.models import remove_unfinished
+from muster.engine.data.usage_history import UsageHistory
 from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.lifecycle.cycling import run_cycles
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
@@ -20,6 +22,7 @@ from muster.engine.nodes.liveness import NodeLiveness
 from muster.engine.nodes.node_events import NodeHistory
 from muster.engine.nodes.polling import run_polling
 from muster.engine.requests.retention import run_retention
+from muster.engine.sweeps.following import load_sweeps, run_sweeps
 from muster.ports.backend import Observation
 
 
@@ -57,10 +60,13 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     fleet = Fleet(context, listener, builders or {})
     loops: list[asyncio.Task[None]] = []
     try:
+        context.reported_metrics.since = context.clock()
         context.is_held = await context.store.is_restored()
         await fleet.build()
         context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
         await load(context)
+        await load_sweeps(context)
+        await remove_unfinished(context)
         await fleet.start()
 
         async def settings_changed() -> None:
@@ -72,10 +78,12 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
 
         loops += [
             asyncio.create_task(run_cycles(context), name="cycles"),
+            asyncio.create_task(run_sweeps(context), name="sweeps"),
             asyncio.create_task(run_polling(context), name="polling"),
             asyncio.create_task(run_resync(context), name="resync"),
             asyncio.create_task(run_retention(context), name="retention"),
             asyncio.create_task(run_disk_usage(context), name="disk usage"),
+            asyncio.create_task(UsageHistory(context).run(), name="usage history"),
             asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
         ]
         context.wake.set()

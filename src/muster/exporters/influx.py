@@ -1,15 +1,14 @@
-"""Sends the usage of nodes to InfluxDB at regular intervals.
+"""Sends the usage of nodes, and the figures of jobs and queues, to InfluxDB at regular intervals.
 
 A database that is unavailable blocks nothing: points wait in a buffer that drops the oldest, and a warning is logged
 once per minute.
 """
 
 import asyncio
-import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 
 import structlog
@@ -21,10 +20,12 @@ from muster.exporters.influx_database import (
     InfluxUnavailable,
     PointsRefused,
 )
-from muster.exporters.lines import lines_of
+from muster.exporters.lines import lines_of, lines_of_work
 from muster.lib.backoff import exponential
+from muster.lib.clock import wall_clock
+from muster.lib.daemon_threads import on_daemon_thread
 from muster.ports.backend import Backend
-from muster.ports.exporting import ExportCounts
+from muster.ports.exporting import ExportCounts, WorkFigures
 from muster.settings.influx import InfluxSettings
 
 _log = structlog.get_logger("exporters.influx")
@@ -36,13 +37,17 @@ _NODES_AT_ONCE = 10
 
 @asynccontextmanager
 async def exporting(
-    settings: InfluxSettings | None, password: str, backends: Mapping[str, Backend], counts: ExportCounts
+    settings: InfluxSettings | None,
+    password: str,
+    backends: Mapping[str, Backend],
+    counts: ExportCounts,
+    work: Callable[[], WorkFigures] = WorkFigures,
 ) -> AsyncIterator[None]:
     """Export while the context is open. Points that are still in the buffer at its end are lost."""
     if settings is None:
         yield
         return
-    exporter = InfluxExporter(InfluxDatabase(settings, password), backends, counts)
+    exporter = InfluxExporter(InfluxDatabase(settings, password), backends, counts, work=work)
     tasks = [
         asyncio.create_task(exporter.collect_for_ever(settings.every), name="influx collecting"),
         asyncio.create_task(exporter.send_for_ever(), name="influx sending"),
@@ -62,11 +67,13 @@ class InfluxExporter:
         backends: Mapping[str, Backend],
         counts: ExportCounts,
         buffer_lines: int = BUFFER_LINES,
+        work: Callable[[], WorkFigures] = WorkFigures,
     ) -> None:
         self._database = database
         self._backends = backends
         self._counts = counts
         self._buffer_lines = buffer_lines
+        self._work = work
         self._batches: deque[list[str]] = deque()
         self._filled = asyncio.Event()
         self._last: dict[tuple[str, str], float] = {}
@@ -80,7 +87,7 @@ class InfluxExporter:
             await self.collect()
 
     async def collect(self) -> None:
-        """Put the samples that arrived since the last call into the buffer."""
+        """Put the samples that arrived since the last call into the buffer, and what the jobs do now."""
         now = [
             (name, host, usage)
             for name, backend in self._backends.items()
@@ -95,6 +102,7 @@ class InfluxExporter:
             lines += lines_of(name, host, usage)
             if number % _NODES_AT_ONCE == 0:
                 await asyncio.sleep(0)  # let other tasks of the event loop run
+        lines += lines_of_work(self._work(), wall_clock())
         for first in range(0, len(lines), BATCH_LINES):
             self._put(lines[first : first + BATCH_LINES])
 
@@ -111,7 +119,7 @@ class InfluxExporter:
             batch = self._batches.popleft()
             self._counts.waiting -= len(batch)
             try:
-                await _apart(partial(self._deliver, "\n".join(batch).encode()))
+                await on_daemon_thread(partial(self._deliver, "\n".join(batch).encode()), "influx")
             except (InfluxUnavailable, DatabaseMissing) as error:
                 self._failures += 1
                 self._put_back(batch)
@@ -171,29 +179,3 @@ class InfluxExporter:
             self._warned_at = now
             counts = {"waiting": self._counts.waiting, "dropped": self._counts.dropped}
             _log.warning(what, error=why, **counts)
-
-
-async def _apart(work: Callable[[], None]) -> None:
-    """Run on a daemon thread: the event loop waits for threads of its own executor, which would delay a shutdown."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def settle(error: Exception | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        error: Exception | None = None
-        try:
-            work()
-        except Exception as raised:  # passed on to the caller on the event loop
-            error = raised
-        with suppress(RuntimeError):  # the event loop has been closed meanwhile
-            loop.call_soon_threadsafe(settle, error)
-
-    threading.Thread(target=run, name="influx", daemon=True).start()
-    await done

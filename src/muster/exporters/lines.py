@@ -1,12 +1,14 @@
-"""Converts a sample of a node to InfluxDB lines, with the measurements, tags and fields of existing dashboards.
+"""Converts a sample of a node to InfluxDB lines, with the measurements, tags and fields of existing dashboards; and the
+figures of jobs and queues, which those dashboards did not have.
 
 Fields are always floats, because InfluxDB refuses floats for a field that was first written as an integer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.ports.capabilities import NodeUsage
+from muster.ports.exporting import WorkFigures
 
 _MB = 1024 * 1024
 _BITS = 8
@@ -17,6 +19,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "gpu": ("load", "mem_used", "mem_total", "mem_util", "mem_available", "temperature", "power"),
     "net": ("bandwidth", "recv_bytes_ps", "sent_bytes_ps"),
     "disk": ("total", "used", "free", "percent"),
+    "job": ("tasks", "gpus", "gpu_load", "cpu", "memory", "run_seconds"),
+    "user": ("queued", "running", "held", "gpus", "wait_seconds"),
+    "queue": ("queued", "running", "held", "wait_seconds"),
 }
 """Measurement → its fields. The last two of `gpu` are additions that existing dashboards ignore."""
 TAGS: Mapping[str, tuple[str, ...]] = {
@@ -25,6 +30,9 @@ TAGS: Mapping[str, tuple[str, ...]] = {
     "gpu": ("host", "cluster", "gpu"),
     "net": ("host", "cluster", "net"),
     "disk": ("host", "cluster", "disk"),
+    "job": ("cluster", "user", "id", "job"),
+    "user": ("cluster", "user"),
+    "queue": ("cluster", "virtual_cluster"),
 }
 
 Values = Mapping[str, float | None]
@@ -40,6 +48,50 @@ def lines_of(cluster: str, host: str, usage: NodeUsage) -> list[str]:
         for measurement, tag, values in _points(usage.metrics)
         if (fields := ",".join([f"{name}={float(value)!r}" for name, value in values.items() if value is not None]))
     ]
+
+
+def lines_of_work(figures: WorkFigures, now: float) -> list[str]:
+    stamp = int(now * 1000)
+    return [
+        f"{measurement}{_tags(tags)} {fields} {stamp}"
+        for measurement, tags, values in _work_points(figures)
+        if (fields := ",".join([f"{name}={float(value)!r}" for name, value in values.items() if value is not None]))
+    ]
+
+
+def _work_points(figures: WorkFigures) -> Iterator[tuple[str, Mapping[str, str], Values]]:
+    for job in figures.jobs:
+        load = job.gpu_load_percent
+        yield (
+            "job",
+            {"cluster": job.cluster, "user": job.user, "id": job.id, "job": job.name},
+            {
+                "tasks": job.tasks,
+                "gpus": job.gpus,
+                "gpu_load": None if load is None else load / 100,
+                "cpu": job.cpu_percent,
+                "memory": job.memory_bytes,
+                "run_seconds": job.run_s,
+            },
+        )
+    for user in figures.users:
+        counted = _counted(user.jobs, user.longest_wait_s) | {"gpus": user.gpus}
+        yield "user", {"cluster": user.cluster, "user": user.user}, counted
+    for queue in figures.queues:
+        tags = {"cluster": queue.cluster, "virtual_cluster": queue.virtual_cluster}
+        yield "queue", tags, _counted(queue.jobs, queue.longest_wait_s)
+
+
+def _counted(jobs: Sequence[tuple[str, int]], wait_s: float) -> dict[str, float | None]:
+    """Whatever holds nodes is `running`."""
+    counts = dict(jobs)
+    queued, held = counts.pop("Queued", 0), counts.pop("Held", 0)
+    return {"queued": queued, "running": sum(counts.values()), "held": held, "wait_seconds": wait_s}
+
+
+def _tags(tags: Mapping[str, str]) -> str:
+    """InfluxDB takes no empty tags."""
+    return "".join(f",{name}={_escaped(value)}" for name, value in tags.items() if value)
 
 
 def _points(sample: Mapping[str, Any]) -> Iterator[tuple[str, str, Values]]:

@@ -9,7 +9,7 @@ import structlog
 
 from muster.domain.errors import Forbidden
 from muster.domain.sign_in import Person
-from muster.wire.requests import USER_PATTERN
+from muster.wire.requests import MYSELF, USER_PATTERN
 
 _log = structlog.get_logger("identity")
 _NAME = re.compile(USER_PATTERN.removesuffix("$") + r"\Z")
@@ -33,7 +33,7 @@ def person_of(claims: Mapping[str, Any], issuer: str, names: ClaimNames) -> Pers
 
 def valid_name(name: Any) -> str:
     """The name, or nothing if no user can have it."""
-    return name if isinstance(name, str) and _NAME.match(name) else ""
+    return name if isinstance(name, str) and _NAME.match(name) and name != MYSELF else ""
 
 
 def valid_groups(found: list[Any]) -> tuple[str, ...]:

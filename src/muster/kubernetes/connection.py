@@ -200,7 +200,7 @@ class Connection:
         grace_s: int | None = None,
         propagation: str = "Background",
     ) -> None:
-        """With a uid, only the object that has it is deleted; another of the same name is Outdated."""
+        """Delete an object. If a uid is given and another object has that name, this raises Outdated."""
         body: dict[str, Any] = {"propagationPolicy": propagation}
         if uid:
             body["preconditions"] = {"uid": uid}

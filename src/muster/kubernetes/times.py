@@ -20,5 +20,5 @@ def timestamp(now: float) -> str:
 
 
 def precise_timestamp(now: float) -> str:
-    """With microseconds, as leases need it."""
+    """Return the time with microseconds, as leases need it."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

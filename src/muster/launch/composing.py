@@ -14,6 +14,7 @@ from muster.launch.endpoints import worker_rank
 from muster.launch.folder_paths import mounts_of
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
+from muster.launch.mlflow_access import mlflow_secrets, mlflow_variables
 from muster.launch.muster_variables import muster_variables
 from muster.launch.package_places import package_command, package_variables
 from muster.launch.root_files import TRAINER_COUNT, TRAINER_ID, root_files
@@ -30,21 +31,22 @@ def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
     return RECIPES[spec.framework].ports(spec, role, index) + ssh_ports(spec) + role.ports
 
 
-def compose(gang: Gang, *, conda_root: str | None = None) -> GangLaunch:
-    """The request of every task. A task with fewer ports than it needs is a ValueError: the caller assigned addresses
-    by another rule than `ports_needed`."""
+def compose(gang: Gang, *, conda_root: str | None = None, address: str = "") -> GangLaunch:
+    """The request of every task. `address` is where tasks reach the server. A task with fewer ports than it needs is a
+    ValueError: the caller assigned addresses by another rule than `ports_needed`."""
     for task in gang.tasks:
         _check_ports(gang.spec, task)
-    composer = _Composer(gang, conda_root)
+    composer = _Composer(gang, conda_root, address)
     return GangLaunch(gang, tuple(composer.composed(task) for task in gang.tasks))
 
 
 class _Composer:
     """Computes once what all tasks of a gang have in common."""
 
-    def __init__(self, gang: Gang, conda_root: str | None) -> None:
+    def __init__(self, gang: Gang, conda_root: str | None, address: str) -> None:
         spec = gang.spec
         self._gang = gang
+        self._address = address
         self._mounts = mounts_of(spec)
         self._commands = {
             role.name: package_command(
@@ -84,7 +86,7 @@ class _Composer:
             image=spec.runtime.image,
             mounts=self._mounts.binds,
             links=self._mounts.links,
-            secrets=(*spec.secrets, *ssh_secrets(spec)),
+            secrets=(*spec.secrets, *ssh_secrets(spec), *mlflow_secrets(spec, role)),
             stdin=role.stdin,
             tty=role.tty,
             setup=self._setups[role.name],
@@ -108,6 +110,7 @@ class _Composer:
             **self._framework_variables(task),
             **spec.env,
             **role.env,
+            **mlflow_variables(self._gang, role, self._address),
             **package_variables(spec, {**spec.env, **role.env}.get("PYTHONPATH")),
             **visible_devices(task.placement, role.resources.gpus),
             **self._muster_variables(task),

@@ -18,13 +18,16 @@ _SET_VARIABLES = '. "$0" && exec "$@" 2>&1'
 _READY, _COMMAND, _ENTRY_POINT = "ready", "command", "entry-point"
 
 # `set -C` overwrites nothing: the program could have created a link with the name of the file.
+# Only the engine writes errors to the log: the shell would add "Killed" if the client dies before it. It writes that
+# to where a command of its own has its errors, but not to where those of a subshell go.
 # The words of an entry point are read one per line, each behind a colon. If one has several lines, it runs as it is.
 _SCRIPT = """
 trap told=yes TERM INT HUP
 set -Cf
 engine=$1 name=$2 state=$3 kind=$4 image=$5 before=$6 login=$7 passwd=$8 entry=$9
 shift 9
-run() { setsid "$engine" run --name "$name" "$@"; }
+exec 3>&2 2>/dev/null
+run() ( exec setsid "$engine" run --name "$name" "$@" 2>&3 3>&- )
 remove() { setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1; }
 create() { setsid "$engine" create --name "$name" --network none "$@" >/dev/null 2>&1; }
 has_shell() { setsid "$engine" cp "$name:/bin/sh" - >/dev/null 2>&1; }
@@ -73,7 +76,7 @@ pull() { # docker has its contexts beside its config.json, so that another one w
   setsid "$engine" image inspect "$image" >/dev/null 2>&1 && return
   host=${DOCKER_HOST:-$(setsid "$engine" context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null)}
   DOCKER_CONTEXT='' DOCKER_HOST=$host DOCKER_CONFIG=$login REGISTRY_AUTH_FILE=$login/config.json \
-    setsid "$engine" pull --quiet "$image" >/dev/null
+    setsid "$engine" pull --quiet "$image" >/dev/null 2>&3 3>&-
 }
 if [ -n "$login" ]; then
   pull
@@ -111,7 +114,7 @@ remove
 exit "$code"
 """
 # The client follows the size of the terminal, so that must be its controlling terminal. The shell does not take it.
-_AT_TERMINAL = _SCRIPT.replace('run() { setsid "$engine"', 'run() { setsid -c "$engine"')
+_AT_TERMINAL = _SCRIPT.replace('run() ( exec setsid "$engine"', 'run() ( exec setsid -c "$engine"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
 VARIABLES_FILE = "variables.sh"
 """Sets the variables that do not fit on a line of the other file."""
-CHECKPOINT_FILE = "checkpoint"
+REPORT_FILES = ("checkpoint", "tracking-url", "metrics")
 REGISTRY_FOLDER = "registry"
 """The folder of the file with the credentials for the registry, until the image is there."""
 ACCOUNTS_FILE = "container.accounts"
@@ -285,8 +285,8 @@ def _own_mounts(content: ContainerTask, place: TaskFolder) -> tuple[Mount, ...]:
     """The task's folder has the agent's records, too, which the task of another user must not forge."""
     if content.private_shm_bytes is None:
         return (Mount(place.folder, place.folder),)
-    checkpoint = f"{place.folder}/{CHECKPOINT_FILE}"
-    own = [Mount(place.work, place.work), Mount(checkpoint, checkpoint)]
+    reports = [f"{place.folder}/{name}" for name in REPORT_FILES]
+    own = [Mount(path, path) for path in (place.work, *reports)]
     if content.ssh_hosts is not None:
         own.append(Mount(f"{place.folder}/{SSH_FOLDER}", f"{place.folder}/{SSH_FOLDER}"))
     return (Mount(place.folder, place.folder, read_only=True), *own)

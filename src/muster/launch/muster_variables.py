@@ -18,10 +18,8 @@ _LONGEST = 96 << 10
 def muster_variables(gang: Gang) -> Variables:
     spec = gang.spec
     shared = {
-        "MUSTER_JOB_ID": gang.job_id,
+        **_identity(gang),
         "MUSTER_JOB_NAME": spec.name,
-        "MUSTER_ATTEMPT": str(gang.attempt),
-        "MUSTER_OWNER": gang.owner,
         "MUSTER_CLUSTER": gang.cluster,
         "MUSTER_FRAMEWORK": spec.framework.value,
         "MUSTER_MODE": spec.mode.value,
@@ -32,6 +30,12 @@ def muster_variables(gang: Gang) -> Variables:
         **_params(spec),
     }
     return lambda task: {**shared, **_own(gang, task)}
+
+
+def _identity(gang: Gang) -> dict[str, str]:
+    """Who the job is to its owner, also if the server that the owner knows has handed it on to this one."""
+    known = gang.spec.handed_on or gang
+    return {"MUSTER_JOB_ID": known.job_id, "MUSTER_ATTEMPT": str(known.attempt), "MUSTER_OWNER": known.owner}
 
 
 def _own(gang: Gang, task: Task) -> dict[str, str]:

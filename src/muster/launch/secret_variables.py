@@ -18,6 +18,20 @@ def masked_variables(uses: Iterable[SecretUse]) -> dict[str, str]:
     return _variables(uses, lambda use: MASK, "$MUSTER_TASK_DIR/secrets")
 
 
+def secret_values(uses: Iterable[SecretUse], values: Mapping[str, bytes]) -> dict[str, str]:
+    """The variables that are secrets themselves."""
+    return {use.env: values[use.name].decode("utf-8") for use in uses if use.env and not use.file}
+
+
+def secret_paths(uses: Iterable[SecretUse]) -> dict[str, str]:
+    """The variables that are paths, as paths in the folder of the secrets, of which that itself is empty."""
+    return {name: path.lstrip("/") for name, path in _variables(_in_files(uses), lambda use: "", "").items()}
+
+
+def _in_files(uses: Iterable[SecretUse]) -> list[SecretUse]:
+    return [use for use in uses if use.file]
+
+
 def secret_files(uses: Iterable[SecretUse], values: Mapping[str, bytes]) -> dict[str, bytes]:
     """By path in the folder of the secrets."""
     return {use.file: values[use.name] for use in uses if use.file}

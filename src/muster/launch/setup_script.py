@@ -149,9 +149,10 @@ if [ ! -f "$folder/ready" ]; then
 fi
 if [ -f "$folder/ready" ]; then
   say "{READY}: prepared on $(cat "$folder/ready")"
-elif [ -n "$waited" ] && [ "$(cat "$folder/failed" 2>/dev/null)" = "$gang" ]; then
+elif [ -n "$waited" ] && failed=$(cat "$folder/failed" 2>/dev/null) && [ "${{failed% *}}" = "$gang" ]; then
   say "it has failed in another task of this job on this node"
-  fail 1
+  [ ! -f "$folder/env/failure" ] || cat "$folder/env/failure"
+  fail "${{failed##* }}"
 else
   tell running
   first_words
@@ -159,7 +160,7 @@ else
   eval "prepare $words"
   code=$?
   if [ "$code" != 0 ]; then
-    echo "$gang" >"$folder/failed"
+    echo "$gang $code" >"$folder/failed"
     fail "$code"
   fi
   say "{READY}"

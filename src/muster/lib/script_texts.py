@@ -23,6 +23,15 @@ class OptionLine:
     is_late: bool
 
 
+def indented_lines(script: str) -> Iterator[int]:
+    """The lines before the first command that would have options of sbatch if there were no blanks before them."""
+    for number, line in enumerate(script.splitlines(), start=1):
+        if re.match(r"[ \t]+#SBATCH[ \t]", line):
+            yield number
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
 def option_lines(script: str) -> Iterator[OptionLine]:
     has_begun = False
     for number, line in enumerate(script.splitlines(), start=1):

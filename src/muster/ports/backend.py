@@ -55,6 +55,10 @@ class Observation:
     """What the end of the task says about its node: that the node is not in order, and why."""
     checkpoint_at: float | None = None
     """When the task last reported a checkpoint."""
+    tracking_url: str = ""
+    """Where the task says that it can be followed, unchecked."""
+    metrics_bytes: int = 0
+    """How many bytes of metrics the task has reported, to be read by `TaskMetrics`."""
     wait_reason: str = ""
     """Why it is WAITING, in the engine's own words."""
     starts_at: float | None = None

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import NotOffered, Problem
@@ -66,6 +66,17 @@ class EngineQueue(Protocol):
     async def look(self, max_age_s: float = 3.0) -> None:
         """Somebody is about to look at the nodes, or a job waits for room. Where they are learnt by asking, this waits
         a moment for an answer if the last one is older. However many look, the engine is asked once."""
+        ...
+
+
+@runtime_checkable
+class AgingPool(EngineQueue, Protocol):
+    """For an engine whose pool is learnt by asking, and is not asked for while nothing waits: others may have taken
+    meanwhile what it shows as available."""
+
+    def may_hand_over(self, waiting: int) -> bool:
+        """Whether so many jobs may be handed over now by the pool as it is known. If not, `look` comes first. Whoever
+        gets a yes is taken to hand them over."""
         ...
 
 
@@ -133,6 +144,14 @@ class TaskLogs(Protocol):
     async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         """Copy the whole log to `target`, without the bytes that were dropped, and return which those are. Doing it
         twice gives the same file."""
+        ...
+
+
+class TaskMetrics(Protocol):
+    """For backends that collect what tasks report as metrics, besides their logs."""
+
+    async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
+        """Lines of JSON from the task's own hand, unchecked. Raises NotFound and Unreachable."""
         ...
 
 
@@ -381,6 +400,14 @@ class TaskIsolation(Protocol):
         """Why this user may not run the job here, unless the user is an admin."""
 
 
+class TaskAccounts(Protocol):
+    """For clusters where tasks run under accounts that their owners have there, which not everybody has."""
+
+    def refusal(self, owner: str) -> Problem | None:
+        """Why this user, admin or not, cannot run jobs here. Answers at once."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TaskSecrets:
     """A promise, which has no operations of its own: the backend gives tasks the secrets that their requests name, with
@@ -389,6 +416,15 @@ class TaskSecrets:
     A value is never in the arguments of a process. If it is on a disk of a node, only the accounts of the task and the
     agent can read it there, and it is removed at the end of the task. In what `TaskLogs` reads, it is masked.
     """
+
+
+class HandingOn(Protocol):
+    """For clusters that are another Muster server."""
+
+    def reaches(self) -> frozenset[str]:
+        """The installations that jobs may come to from here: the other server, and those that it hands on to itself, as
+        far as is known."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +437,7 @@ class Capabilities:
     shipping: Shipping | None = None
     logs: TaskLogs | None = None
     log_times: TaskLogTimes | None = None
+    metrics: TaskMetrics | None = None
     outputs: TaskOutputs | None = None
     cleanup: Cleanup | None = None
     task_commands: TaskCommands | None = None
@@ -411,8 +448,10 @@ class Capabilities:
     files: FileSpace | None = None
     environments: Environments | None = None
     isolation: TaskIsolation | None = None
+    accounts: TaskAccounts | None = None
     secrets: TaskSecrets | None = None
     foreign_jobs: ForeignJobs | None = None
+    handing_on: HandingOn | None = None
 
     def names(self) -> tuple[str, ...]:
         """The names of the offered capabilities, as the API lists them."""

@@ -39,6 +39,36 @@ class LastGood:
     """Every mistake in what is written now, and what became of the part that has it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterFile:
+    """A file that describes clusters, as an admin may see it: values of passwords are hidden in its text."""
+
+    name: str
+    text: str
+    sha256: str
+    """The digest of what is really in the file."""
+    modified_at: float
+    size_bytes: int
+    is_in_force: bool
+    """Whether this version is used. If it has a mistake, an earlier one is, or none."""
+    is_masked: bool = False
+    """Whether values are hidden in the text."""
+    has_previous: bool = False
+    problem: str = ""
+    """Why it cannot be read, if so."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileTrial:
+    """What would come of another text of a file, or of its removal."""
+
+    problems: tuple[Problem, ...]
+    diff: str
+    """As `diff -u` writes it, between the present text and the new one."""
+    settings: ClusterSettings | None
+    """All settings that would result; None if something is wrong."""
+
+
 class ClusterConfig(Protocol):
     def read(self, refusal: Refusal = no_refusal) -> LastGood:
         """Reads the configuration. The first time, what was in force before the server stopped counts as the last
@@ -54,3 +84,19 @@ class ClusterConfig(Protocol):
     def remove_node(self, cluster: str, name: str) -> None:
         """Removes a node that was added. Blocks. Raises Conflict for a node that an admin wrote, and says where, and
         NotFound if there is none."""
+
+    def files(self) -> Sequence[ClusterFile]:
+        """The files that describe clusters, in order of name. Blocks, as all that follow. Raises Unavailable if their
+        folder cannot be read."""
+
+    def file(self, name: str, *, previous: bool = False) -> ClusterFile:
+        """One file, or the version before it. Raises NotFound."""
+
+    def try_file(self, name: str, text: str | None) -> FileTrial:
+        """What would come of this text in the file; None removes it. Nothing changes. Raises NotFound if a file that is
+        not there should be removed, and Invalid for a name that no such file may have."""
+
+    def write_file(self, name: str, text: str | None, base: str | None) -> ClusterFile | None:
+        """Replaces the file, or removes it. The version that was there is kept as the previous one. `base` is the
+        digest of the version that was edited, None for a new file. Raises Conflict if another version is there, and
+        Invalid if the text has mistakes; nothing has changed then. It is in force after the next `read`."""

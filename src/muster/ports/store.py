@@ -6,16 +6,28 @@ group-committed: one fsync may serve many changes, and `apply` returns only afte
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from muster.domain.accounts import Identity, Package, Token, User
+from muster.domain.alerting.alert_records import AlertRecord, Silence
+from muster.domain.alerting.notices import NoticeSettings, QueuedNotice
 from muster.domain.events import Event
+from muster.domain.experiments.experiments import Experiment
+from muster.domain.experiments.job_metrics import MetricBatch, MetricPoint, MetricSeries
+from muster.domain.experiments.models import Model
+from muster.domain.experiments.past_jobs import PastJob
+from muster.domain.experiments.runs import Run
+from muster.domain.experiments.sweeps import MemberCounts, MemberValue, Sweep
+from muster.domain.job_notes import JobNote
 from muster.domain.jobs import Job
+from muster.domain.log_records import LogRecord
 from muster.domain.nodes import NodeMark
+from muster.domain.schedule import TaskSpan
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
 from muster.domain.templates import Template
-from muster.domain.usage_report import JobRun, ReportWindow
+from muster.domain.usage.usage_report import JobRun, ReportWindow
 
 T = TypeVar("T")
 
@@ -29,6 +41,34 @@ class RequestKey:
     user: str
     key: str
     digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertingChange:
+    """`alerts` are inserted or replaced by id. `dropped_alerts` need not exist. `removed_silence` is an id, else
+    NotFound. `notices` are inserted unless their key is known. `tried_notices` replace what is known of them; one that
+    was sent, or given up, has no `due_at` any more. `settings` replace those of the user; `removed_settings` need not
+    exist. `told_until` is the number of the last event of which users were told. Alerts that resolved, silences that
+    ended, and notices that were sent before `forget_before` are removed."""
+
+    alerts: Sequence[AlertRecord] = ()
+    dropped_alerts: Sequence[str] = ()
+    silence: Silence | None = None
+    removed_silence: str | None = None
+    notices: Sequence[QueuedNotice] = ()
+    tried_notices: "Sequence[TriedNotice]" = ()
+    settings: NoticeSettings | None = None
+    removed_settings: str | None = None
+    told_until: int | None = None
+    forget_before: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriedNotice:
+    """`due_at` is when it is tried again; None if it is not."""
+
+    notice: QueuedNotice
+    due_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +86,16 @@ class Change:
     replaces the one of the same owner and name, and so do `secrets`. `removed_secret` is the id of an owner and a
     name, else NotFound. The end of a user removes their secrets. `template` is a new version of a template, else
     Conflict; of the older ones, so many stay that there are `kept_versions` of it. `removed_template` removes all
-    versions, else NotFound.
+    versions, else NotFound. `delivered` is the number of the last record that the log server has: it and those
+    before it are removed from the outbox. `kept_records` removes the oldest records but so many. `metrics` adds the
+    points that are not there yet, as far as the limits allow; a batch whose cursor has moved already adds nothing, and
+    one for a job that does not exist is NotFound. `notes` replace those of the same job, kind and key. `removed_notes`
+    need not exist, and their values do not count. `experiment` replaces the one with its id; its name must not
+    belong to another one of its owner, else Conflict. `new_sweep` is inserted with `sweep_key`; its name must not
+    belong to another open sweep of the same owner, else Conflict. `sweep` is updated where the stored version is one
+    less, else StaleWrite. `emptied_sweeps_before` removes the sweeps that ended before the instant and whose members
+    were all deleted. `new_model` is a new version of a model, else Conflict. `removed_models` are ids of versions,
+    else NotFound; their numbers are not given again. `alerting` is what alerts and notices write.
     """
 
     new_job: Job | None = None
@@ -75,6 +124,29 @@ class Change:
     template: Template | None = None
     kept_versions: int = 1
     removed_template: str | None = None
+    delivered: int | None = None
+    kept_records: int | None = None
+    metrics: MetricBatch | None = None
+    notes: Sequence[JobNote] = ()
+    removed_notes: Sequence[JobNote] = ()
+    experiment: Experiment | None = None
+    new_sweep: Sweep | None = None
+    sweep_key: RequestKey | None = None
+    sweep: Sweep | None = None
+    emptied_sweeps_before: float | None = None
+    new_model: Model | None = None
+    removed_models: Sequence[str] = ()
+    alerting: AlertingChange | None = None
+
+
+class Members(StrEnum):
+    """Which jobs are asked for, where members of sweeps are concerned."""
+
+    ALL = "all"
+    """Members and other jobs."""
+    NONE = "none"
+    """Only jobs that are members of no sweep."""
+    ONLY = "only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +161,65 @@ class JobFilter:
     created_after: float | None = None
     created_before: float | None = None
     vc: str | None = None
+    reason: str | None = None
+    """A part of the reason of an ended job; case does not matter. Reasons of open jobs change without being stored, so
+    that only those open jobs match which `open_with_reason` names."""
+    open_with_reason: tuple[str, ...] = ()
+    sweep: str | None = None
+    """The id of a sweep: only its members."""
+    members: Members = Members.ALL
+    leaves_out_deleted: bool = False
+    """Without the runs outside of Muster that their owners have deleted with MLflow's client, by themselves or with
+    their experiment."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFilter:
+    owner: str | None = None
+    is_open: bool | None = None
+
+
+class JobSort(StrEnum):
+    CREATED = "created"
+    STARTED = "started"
+    """Jobs that have not started come as if they started later than all others."""
+    ENDED = "ended"
+    """Likewise for jobs that have not ended."""
+    NAME = "name"
+    OWNER = "owner"
+    CLUSTER = "cluster"
+    VC = "vc"
+    STATE = "state"
+    PRIORITY = "priority"
+    GPUS = "gpus"
+
+    @property
+    def is_text(self) -> bool:
+        return self in (JobSort.NAME, JobSort.OWNER, JobSort.CLUSTER, JobSort.VC, JobSort.STATE)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrder:
+    """Jobs that are equal in it are in the order of their creation, in the same direction."""
+
+    by: JobSort = JobSort.CREATED
+    is_descending: bool = True
+
+
+NEWEST_FIRST = JobOrder()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which audit events are asked for."""
+
+    about: str | None = None
+    """Only acts of this user, and acts on what belongs to this user."""
+    actor: str | None = None
+    prefix: str = ""
+    """The beginning of the operation, such as `job.` or `node.cordon`."""
+    since: float | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +266,15 @@ class Store(Protocol):
         """The job that a request with this key made. Raises Conflict if that was another request."""
         ...
 
-    async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
-        """One page of jobs, newest first. Its cost does not grow with the number of stored jobs. Raises Invalid for a
-        bad cursor."""
+    async def jobs(
+        self, where: JobFilter, *, limit: int, cursor: str | None = None, order: JobOrder = NEWEST_FIRST
+    ) -> Page[Job]:
+        """One page of jobs. Newest first, its cost does not grow with the number of stored jobs; nor in another order,
+        unless it is filtered. Raises Invalid for a bad cursor, and for one of a page in another order."""
+        ...
+
+    async def count_jobs(self, where: JobFilter, *, most: int) -> int:
+        """How many jobs match; `most` if there are more."""
         ...
 
     async def open_jobs(self) -> list[Job]:
@@ -162,7 +299,26 @@ class Store(Protocol):
         """The events with sequence numbers greater than `after`, in ascending order."""
         ...
 
+    async def audit(self, where: AuditFilter, *, limit: int, before: int | None = None) -> Page[Event]:
+        """Audit events with sequence numbers below `before`, newest first. The work is bounded: a page may have fewer
+        than `limit` events, or none, and a cursor nevertheless."""
+        ...
+
+    async def store_id(self) -> str:
+        """An opaque id, which is the same for all servers on this store, and for no other store."""
+        ...
+
     async def last_event(self) -> int: ...
+
+    async def log_records(self, *, limit: int) -> list[LogRecord]:
+        """The oldest records that wait for the log server, in order."""
+        ...
+
+    async def count_log_records(self) -> int: ...
+
+    async def receiver(self) -> str:
+        """The name under which the log server knows this store; empty if it has none, because nothing was sent yet."""
+        ...
 
     async def is_restored(self) -> bool:
         """Whether the rows come from a backup, and nobody has released the server since."""
@@ -182,6 +338,48 @@ class Store(Protocol):
     async def each_job_run(self, window: ReportWindow, owner: str | None, take: Callable[[JobRun], None]) -> None:
         """Call `take` with each job of the owner, or of all, that was open at any time in the window. Few jobs are in
         memory at a time."""
+        ...
+
+    async def task_spans(self, window: ReportWindow, clusters: Sequence[str], *, limit: int) -> list[TaskSpan]:
+        """Which tasks ran where in the window, those that began last first. The work is bounded by `limit`: of a longer
+        history, it answers the tasks of the jobs that ended last."""
+        ...
+
+    async def past_jobs(self, window: ReportWindow, cluster: str, owner: str | None, *, limit: int) -> list[PastJob]:
+        """The jobs of a cluster, of one owner or of all, that were created in the window, have run and have ended.
+        Those that ended last come first."""
+        ...
+
+    async def metric_series(
+        self, job_ids: Sequence[str], *, names: Sequence[str] = (), attempt: int | None = None
+    ) -> list[MetricSeries]:
+        """The summaries of the metrics of these jobs, in order of job, attempt and name: all of them, or those with
+        these names, or of this attempt."""
+        ...
+
+    async def runs(
+        self, where: JobFilter, *, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
+    ) -> list[Run]:
+        """Jobs with their parameters and the summaries of their metrics, newest first: those that match, or of these
+        ids only. Of the metrics all, or those with these names. It is made for many thousands of jobs."""
+        ...
+
+    async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
+        """One curve, in order of step and time."""
+        ...
+
+    async def metric_cursor(self, job_id: str, source: str) -> int:
+        """How far this source was read; 0 if never."""
+        ...
+
+    async def notes(self, job_ids: Sequence[str]) -> list[JobNote]:
+        """What programs noted about these jobs, in order of job, kind and key."""
+        ...
+
+    async def experiment(self, experiment_id: str) -> Experiment | None: ...
+
+    async def experiments(self, owner: str | None) -> list[Experiment]:
+        """Those of one owner or of all, newest first, those that were deleted among them."""
         ...
 
     async def user(self, name: str) -> User | None: ...
@@ -228,6 +426,95 @@ class Store(Protocol):
 
     async def template(self, name: str, version: int | None) -> Template | None:
         """One version, or the newest, with its files."""
+        ...
+
+    async def sweep(self, sweep_id: str) -> Sweep: ...
+
+    async def find_sweep(self, owner: str | None, name: str) -> Sweep | None:
+        """The newest sweep of that name, of that owner or of any."""
+        ...
+
+    async def sweep_by_request(self, key: RequestKey) -> Sweep | None:
+        """The sweep that a request with this key made. Raises Conflict if that was another request."""
+        ...
+
+    async def sweeps(self, where: SweepFilter, *, limit: int, cursor: str | None = None) -> Page[Sweep]:
+        """One page of sweeps, newest first."""
+        ...
+
+    async def open_sweeps(self) -> list[Sweep]:
+        """All sweeps that have not ended, oldest first."""
+        ...
+
+    async def member_counts(self, sweep_ids: Sequence[str]) -> dict[str, MemberCounts]:
+        """How many members each of these sweeps has in each state."""
+        ...
+
+    async def members(self, sweep_id: str, states: Sequence[str] = (), *, after: int = 0, limit: int) -> list[Job]:
+        """The members of a sweep with numbers above `after`, in order."""
+        ...
+
+    async def member_values(self, sweep: Sweep) -> list[MemberValue]:
+        """What the members of a sweep have of its metric, in order of their numbers; those that have none are left
+        out."""
+        ...
+
+    async def models(self, owner: str | None) -> list[Model]:
+        """The newest version of each model, of one owner or of all, in order of owner and name."""
+        ...
+
+    async def model_versions(self, owner: str | None, name: str) -> list[Model]:
+        """All versions of a model, newest first."""
+        ...
+
+    async def model(self, owner: str, name: str, version: int | None) -> Model | None:
+        """One version, or the newest."""
+        ...
+
+    async def model_by_id(self, model_id: str) -> Model | None: ...
+
+    async def last_model_version(self, owner: str, name: str) -> int:
+        """The highest number that a version of the model has or had; 0 if there was none."""
+        ...
+
+    async def removed_models(self) -> list[str]:
+        """The ids of all versions that were removed."""
+        ...
+
+    async def model_bytes(self, owner: str) -> int:
+        """The size of all models of the owner."""
+        ...
+
+    async def open_alerts(self) -> list[AlertRecord]:
+        """The alerts of rules that have not resolved, oldest first."""
+        ...
+
+    async def alert_history(
+        self, *, owner: str | None, since: float, until: float, rule: str | None, limit: int
+    ) -> list[AlertRecord]:
+        """Alerts that fired in this time, newest first; of one owner's jobs, or all."""
+        ...
+
+    async def silences(self) -> list[Silence]: ...
+
+    async def due_notices(self, now: float, *, limit: int) -> list[QueuedNotice]:
+        """The oldest notice of each lane, if it is due now."""
+        ...
+
+    async def next_notice_at(self) -> float | None:
+        """When the next notice is due; None if none waits."""
+        ...
+
+    async def notices_of(self, user_id: str, *, limit: int) -> list[QueuedNotice]:
+        """The notices to a user, or to admins, newest first: those that wait, and those that were sent lately."""
+        ...
+
+    async def notice_settings(self) -> list[NoticeSettings]: ...
+
+    async def notice_settings_of(self, user_id: str) -> NoticeSettings | None: ...
+
+    async def told_until(self) -> int | None:
+        """The number of the last event of which users were told; None if there was none yet."""
         ...
 
     async def ping(self) -> None: ...

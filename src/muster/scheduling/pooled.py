@@ -61,13 +61,20 @@ def with_others(pool: Pool, reason: Reason) -> Reason:
         case "memory":
             total_there, left, shown = whole.memory_bytes, there.memory_bytes, about_bytes
         case "gpu":
-            total_there, left, shown = sum(whole.gpus.values()), sum(there.gpus.values()), str
+            models = str(reason.numbers.get("models", ""))
+            total_there, left, shown = _gpus_of(models, whole), _gpus_of(models, there), str
         case _:
             return reason
     if not reason.code.startswith("no-free-") or left >= total_there:
         return reason
     besides = f"of {shown(total_there)} in all, {shown(total_there - left)} are used by others or out of service"
     return replace(reason, message=f"{reason.message}; {besides}")
+
+
+def _gpus_of(models: str, capacity: PoolCapacity) -> int:
+    """Those of models that a reason names, as in `A100/V100`; of all models if it names none."""
+    wanted = models.lower().split("/")
+    return sum(count for model, count in capacity.gpus.items() if not models or model.lower() in wanted)
 
 
 def _devices(models: Mapping[str, int]) -> Iterator[Device]:

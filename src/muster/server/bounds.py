@@ -12,6 +12,20 @@ BODY_BYTES = 512 << 20
 """What all request bodies may take in memory while they are read, and half of it for those of one address."""
 REPORTS = 2
 """How many reports may be made at once. Each takes a connection of the database while it lasts."""
+LOG_PAGES_PER_USER = 16
+LOG_PAGES = 64
+"""How many requests may read logs by line at once."""
+LOG_READS_PER_USER = 64
+LOG_READS = 512
+"""How many requests may read logs from a position to their present end at once."""
+WRITE_CHECKS_PER_USER = 16
+WRITE_CHECKS = 64
+"""How many requests may check at once whether the server can write. Standbys pass those of their monitors on."""
+SCHEDULES = 8
+"""How many schedules may be made at once."""
+LOG_SEARCHES_PER_USER = 2
+LOG_SEARCHES = 6
+"""How many requests may search logs at once. Each keeps a thread busy for some seconds at most."""
 COMMANDS_PER_USER = 32
 COMMANDS = 512
 """How many commands may run in tasks at once."""
@@ -19,23 +33,27 @@ TASK_CONNECTIONS_PER_USER = 128
 TASK_CONNECTIONS = 2048
 """How many connections to ports of tasks may be open at once. A node takes 512, of which one user has a quarter."""
 
+_STREAMS_HINT = (
+    "close other browsers that show the portal, and end commands that follow, such as `muster logs -f`; "
+    "an admin can raise limits.streamsPerUser"
+)
+
 
 class Bound:
     """`what` names the things in messages. Those who hold nothing are not remembered."""
 
-    def __init__(self, what: str, *, each: int, in_all: int) -> None:
+    def __init__(self, what: str, *, each: int, in_all: int, hint: str = "end some, or wait") -> None:
         self._what = what
         self._each = each
         self._in_all = in_all
+        self._hint = hint
         self._held: Counter[str] = Counter()
         self.count = 0
 
     def _refusal(self, holder: str, amount: int = 1) -> MusterError | None:
         """Returns why the holder may not have so many more."""
         if self._held[holder] + amount > self._each:
-            return TooMany(
-                f"{holder or 'you'} may have at most {self._each} {self._what} at once", hint="end some, or wait"
-            )
+            return TooMany(f"{holder or 'you'} may have at most {self._each} {self._what} at once", hint=self._hint)
         if self.count + amount > self._in_all:
             return Unavailable(f"the server has {self._in_all} {self._what}, and takes no more", retry_after_s=2.0)
         return None
@@ -84,8 +102,13 @@ class Bounds:
         self.connections = Bound(
             "connections", each=min(limits.connections_per_address, limits.connections), in_all=limits.connections
         )
-        self.streams = Bound("streams", each=limits.streams_per_user, in_all=limits.streams)
+        self.streams = Bound("streams", each=limits.streams_per_user, in_all=limits.streams, hint=_STREAMS_HINT)
         self.uploads = Bound("uploads", each=limits.uploads_per_user, in_all=limits.uploads)
         self.reports = Bound("reports", each=1, in_all=REPORTS)
+        self.write_checks = Bound("checks of writing", each=WRITE_CHECKS_PER_USER, in_all=WRITE_CHECKS)
+        self.log_pages = Bound("pages of logs", each=LOG_PAGES_PER_USER, in_all=LOG_PAGES)
+        self.log_reads = Bound("readings of logs", each=LOG_READS_PER_USER, in_all=LOG_READS)
+        self.schedules = Bound("schedules", each=2, in_all=SCHEDULES)
+        self.log_searches = Bound("searches of logs", each=LOG_SEARCHES_PER_USER, in_all=LOG_SEARCHES)
         self.commands = Bound("commands in tasks", each=COMMANDS_PER_USER, in_all=COMMANDS)
         self.task_connections = Bound("connections to tasks", each=TASK_CONNECTIONS_PER_USER, in_all=TASK_CONNECTIONS)

@@ -22,8 +22,8 @@ def explanation_view(job: Job, found: Explanation, supposed: WhatIfOut | None) -
         "evidence": list(found.evidence),
         "attempts": [_attempt_view(attempt) for attempt in found.attempts],
         "next": found.next,
-        "startsAt": _likely_start(found.start),
-        "startsBy": _latest_start(found.start),
+        "startsAt": likely_start(found.start),
+        "startsBy": latest_start(found.start),
         "whatIf": supposed,
     }
 
@@ -32,16 +32,16 @@ def what_if_view(changes: Mapping[str, Any], found: WhatIf) -> WhatIfOut:
     return {
         "changes": dict(changes),
         "reasons": [reason_view(reason) for reason in found.reasons],
-        "startsAt": _likely_start(found.start),
-        "startsBy": _latest_start(found.start),
+        "startsAt": likely_start(found.start),
+        "startsBy": latest_start(found.start),
     }
 
 
-def _likely_start(start: StartForecast | None) -> str | None:
+def likely_start(start: StartForecast | None) -> str | None:
     return None if start is None else optional_iso(start.likely)
 
 
-def _latest_start(start: StartForecast | None) -> str | None:
+def latest_start(start: StartForecast | None) -> str | None:
     return None if start is None else optional_iso(start.latest)
 
 
@@ -51,4 +51,5 @@ def _attempt_view(attempt: AttemptStory) -> AttemptOut:
         "startedAt": optional_iso(attempt.started_at),
         "endedAt": optional_iso(attempt.ended_at),
         "outcome": attempt.outcome,
+        "stoppedBecause": attempt.stopped_because,
     }

@@ -37,8 +37,12 @@ def foreign_job_view(found: Found) -> JobOut:
         "endedAt": optional_iso(job.ended_at),
         "checkpointAt": None,
         "ranS": 0.0,
+        "runTimeS": round(max(0.0, job.ended_at - job.started_at), 3) if job.started_at and job.ended_at else 0.0,
+        "runningSince": optional_iso(None if job.ended_at else job.started_at),
         "timeLimit": None,
         "reason": job.reason,
+        "reasonCode": None,
+        "reasonNumbers": None,
         "labels": dict(job.labels),
         "resources": {
             "cpu": format_cpu(asked.cpu_m),

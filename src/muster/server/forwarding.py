@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from muster.lib.fingerprints import fingerprint_of, unverified_context
 from muster.server.http_exchange import Headers, HttpExchange
 from muster.server.job_hosts import ProxyHosts, host_of
+from muster.server.offers import Offering, OwnOffers, all_clusters
 from muster.server.passed_on import HEADER, passed_on_header, signed_client
-from muster.server.role_switch import UNTOUCHED, unavailable
+from muster.server.role_switch import UNTOUCHED, unavailable, unsure
 from muster.server.socket_forwarding import SocketExchange
 
 _CONNECT_WITHIN_S = 2.0
@@ -28,7 +29,7 @@ _BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto",
 _OF_HANDSHAKE = frozenset(
     {b"host", *(b"sec-websocket-" + name for name in (b"key", b"version", b"extensions", b"protocol"))}
 )
-_OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json", "/api/v1/server/log")
+_OWN_PATHS = ("/healthz", "/metrics", "/portal/", "/openapi.json", "/api/v1/server/log", "/api/v1/server/health")
 _SAFE = ("GET", "HEAD")
 
 
@@ -53,8 +54,10 @@ class Forwarding:
         holder: FindHolder,
         wait_s: float = _WAIT_FOR_HOLDER_S,
         jobs: ProxyHosts = ProxyHosts(),  # noqa: B008 - it cannot change
+        own_offers: OwnOffers = all_clusters,
     ) -> None:
-        self._own = own
+        self._own = Offering(own, own_offers)
+        self._own_offers = own_offers
         self._jobs = jobs
         self._holder = holder
         self._wait_s = wait_s
@@ -73,13 +76,19 @@ class Forwarding:
         scope.pop(UNTOUCHED)
         if connected is not None and scope["type"] == "websocket":
             exchange = SocketExchange(receive, send, connected.reader, connected.writer, _without_hops)
-            await exchange.run(scope, _host(scope), _passed_headers(scope, connected.key))
+            await exchange.run(scope, _host(scope), self._passed_headers(scope, connected.key))
         elif connected is not None:
-            await _pass(scope, receive, send, connected)
+            await _pass(scope, receive, send, connected, self._passed_headers(scope, connected.key))
         elif _can_be_read(scope):
             await self._own(scope, receive, send)
         else:
             await refuse(scope, receive, send, "no server holds the lease at the moment")
+
+    def _passed_headers(self, scope: Scope, key: str) -> list[tuple[bytes, bytes]]:
+        """Those of a handshake are made anew."""
+        left_out = _HOP_BY_HOP | _BY_PROXIES | (_OF_HANDSHAKE if scope["type"] == "websocket" else frozenset())
+        kept = [(name, value) for name, value in scope["headers"] if name not in left_out]
+        return [*kept, (HEADER, signed_client(scope, key, self._own_offers()))]
 
     async def _connected(self) -> "_Connection | None":
         """A connection to the holder. A holder that died is soon replaced, by this server or by another."""
@@ -135,23 +144,17 @@ def _context(pinned: str) -> ssl.SSLContext:
     return unverified_context() if pinned else ssl.create_default_context()
 
 
-def _passed_headers(scope: Scope, key: str) -> list[tuple[bytes, bytes]]:
-    """Those of a handshake are made anew."""
-    left_out = _HOP_BY_HOP | _BY_PROXIES | (_OF_HANDSHAKE if scope["type"] == "websocket" else frozenset())
-    kept = [(name, value) for name, value in scope["headers"] if name not in left_out]
-    return [*kept, (HEADER, signed_client(scope, key))]
-
-
 def _host(scope: Scope) -> str:
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "muster")
 
 
-async def _pass(scope: Scope, receive: Receive, send: Send, connection: _Connection) -> None:
+async def _pass(
+    scope: Scope, receive: Receive, send: Send, connection: _Connection, headers: list[tuple[bytes, bytes]]
+) -> None:
     async def refused() -> None:
         why = "the server that holds the lease did not answer; the request may have been carried out"
-        await refuse(scope, receive, send, why)
+        await unsure(why)(scope, receive, send)
 
-    headers = _passed_headers(scope, connection.key)
     exchange = HttpExchange(scope, receive, send, connection.reader, connection.writer)
     try:
         await exchange.run(headers, _without_hops, refused)

@@ -13,17 +13,18 @@ from muster.server.services import Services
 from muster.wire import requests
 from muster.wire.dialects.detecting import Dialect
 from muster.wire.documents import Document, refuse_too_much
-from muster.wire.specs import Reading, read_source, reading_of
+from muster.wire.specs import ReadDocument, Reading, read_source, reading_of
 from muster.wire.unreadable_spec import UnreadableSpec
 
 
-async def read_job(submitted: Submitted, parts: Services, owner: str) -> Reading:
-    """Raises Invalid with all problems, among them the clusters, secrets and jobs that the owner does not have."""
+async def read_job(submitted: Submitted, parts: Services, owner: str, read: ReadDocument = reading_of) -> Reading:
+    """Raises Invalid with all problems, among them the clusters, secrets and jobs that the owner does not have. `read`
+    is `reading_of_any` where a sweep may be meant."""
     try:
         if submitted.is_long:
-            reading = await off_the_loop(parts.parsing, read_body, submitted.body, parts.dialects)
+            reading = await off_the_loop(parts.parsing, read_body, submitted.body, parts.dialects, read)
         else:
-            reading = read_body(submitted.body, parts.dialects)
+            reading = read_body(submitted.body, parts.dialects, read)
         return await with_wished_cluster(reading, parts.context, owner)
     except UnreadableSpec as error:
         raise error.with_more(await unknown_names(parts.context, names_used(error), owner)) from None
@@ -50,7 +51,7 @@ def submitted_again(body: requests.SubmitIn) -> Submitted:
     return Submitted(body, is_long=body.spec is not None or len(body.source or "") > LONG_BYTES)
 
 
-def read_body(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
+def read_body(body: requests.SubmitIn, dialects: Sequence[Dialect], read: ReadDocument = reading_of) -> Reading:
     if (body.spec is None) == (body.source is None):
         raise Invalid("give either `spec` or `source`")
     overrides: dict[str, Any] = dict(body.set)
@@ -59,5 +60,5 @@ def read_body(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
     if body.inputs is not None:
         overrides["inputs"] = body.inputs
     if body.source is not None:
-        return read_source(body.source, overrides=overrides, params=body.params, dialects=dialects)
-    return reading_of(Document(body.spec), overrides=overrides, params=body.params, dialects=dialects)
+        return read_source(body.source, overrides=overrides, params=body.params, dialects=dialects, read=read)
+    return read(Document(body.spec), overrides=overrides, params=body.params, dialects=dialects)

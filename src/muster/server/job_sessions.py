@@ -26,7 +26,7 @@ class Entry:
 
     target: JobPort
     secret_hash: str = field(repr=False)
-    """Of the token of whoever asked for the link."""
+    """The hash of the token with which the link was asked for."""
 
 
 class ProxySessions:

@@ -1,7 +1,7 @@
 """Wraps every request: bounds its size while it is read, keeps its answer out of caches, and counts it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,6 +21,8 @@ _LOGINS = (
     "/rest-server/api/v1/token",
     "/rest-server/api/v2/authn/",
 )
+LAST_EVENT = b"muster-last-event"
+"""The header with the number of the last event before an answer. A stream after it misses nothing."""
 _ANSWERS = ("/api/", "/rest-server/")
 
 
@@ -37,21 +39,28 @@ _OF_OTHERS = BodyLimit(MAX_BODY_BYTES)
 
 class Guard:
     """Pure ASGI, because the wrappers of the framework cost more than all of this. `limits` are those of the paths that
-    have another one than the rest."""
+    have another one than the rest, and `last_event` answers the number of the last event."""
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, body_bytes: Bound, limits: Mapping[str, BodyLimit] | None = None
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        body_bytes: Bound,
+        limits: Mapping[str, BodyLimit] | None = None,
+        last_event: Callable[[], int] | None = None,
     ) -> None:
         self._app = app
         self._metrics = metrics
         self._body_bytes = body_bytes
         self._limits = limits or {}
+        self._last_event = last_event
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
+        last_event = self._last_event() if self._last_event is not None else None
         read, held, over = 0, 0, None
         client = scope.get("client")
         holder = client[0] if client else ""
@@ -82,6 +91,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 if scope["path"].startswith(_ANSWERS):
                     _keep_out_of_caches(message)
+                    _keep_from_guessing(message)
+                    if last_event is not None:
+                        message["headers"].append((LAST_EVENT, b"%d" % last_event))
                 self._metrics.answered(scope["method"], message["status"], time.perf_counter() - started)
             await send(message)
 
@@ -109,6 +121,12 @@ def _keep_out_of_caches(message: Message) -> None:
     """What one person may see must not be shown to the next one at the same machine."""
     if not any(name == b"cache-control" for name, _ in message["headers"]):
         message["headers"].append((b"cache-control", b"no-store"))
+
+
+def _keep_from_guessing(message: Message) -> None:
+    """A file that somebody else has made must not become a page because it looks like one."""
+    if not any(name == b"x-content-type-options" for name, _ in message["headers"]):
+        message["headers"].append((b"x-content-type-options", b"nosniff"))
 
 
 class _OverBound(Exception):

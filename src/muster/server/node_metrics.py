@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from muster.domain.nodes import Node
 from muster.engine.context import Context
 from muster.ports.capabilities import NodeUsage
+from muster.server.metric_families import Described, Families
 
 STALE_S = 60.0
 """A sample that is older than this is not exposed."""
@@ -27,27 +28,18 @@ _DEVICE = (*_NODE, "device")
 _GPU = (*_NODE, "gpu", "model")
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """The help text and labels of a metric, and the agent's name for it, if it has one."""
-
-    help: str
-    labels: tuple[str, ...] = _NODE
-    measured: str = ""
-
-
 METRICS: dict[str, Described] = {
-    "muster_node_up": Described("1 while the node answers."),
-    "muster_node_heard_seconds": Described("Seconds since the node was last heard."),
-    "muster_node_cpu_percent": Described("CPU in use.", measured="cpu_percent"),
+    "muster_node_up": Described("1 while the node answers.", _NODE),
+    "muster_node_heard_seconds": Described("Seconds since the node was last heard.", _NODE),
+    "muster_node_cpu_percent": Described("CPU in use.", _NODE, "cpu_percent"),
     "muster_node_core_percent": Described("CPU in use, core by core.", _CORE),
-    "muster_node_load1": Described("Load average of one minute.", measured="load1"),
-    "muster_node_memory_total_bytes": Described("Memory.", measured="memory_total_bytes"),
-    "muster_node_memory_used_bytes": Described("Memory in use.", measured="memory_used_bytes"),
+    "muster_node_load1": Described("Load average of one minute.", _NODE, "load1"),
+    "muster_node_memory_total_bytes": Described("Memory.", _NODE, "memory_total_bytes"),
+    "muster_node_memory_used_bytes": Described("Memory in use.", _NODE, "memory_used_bytes"),
     "muster_node_memory_available_bytes": Described(
-        "Memory that programs could still get.", measured="memory_available_bytes"
+        "Memory that programs could still get.", _NODE, "memory_available_bytes"
     ),
-    "muster_node_memory_free_bytes": Described("Memory that nothing uses.", measured="memory_free_bytes"),
+    "muster_node_memory_free_bytes": Described("Memory that nothing uses.", _NODE, "memory_free_bytes"),
     "muster_node_disk_total_bytes": Described("Disk of the node's folder.", _DEVICE, "disk_total_bytes"),
     "muster_node_disk_used_bytes": Described("Disk in use.", _DEVICE, "disk_used_bytes"),
     "muster_node_disk_free_bytes": Described("Disk that programs could still get.", _DEVICE, "disk_free_bytes"),
@@ -63,6 +55,11 @@ METRICS: dict[str, Described] = {
         "Memory errors that could not be corrected, since the GPU was last reset.", _GPU, "ecc_errors"
     ),
     "muster_gpu_out_of_service": Described("1 while the GPU is not given to any task.", _GPU),
+    "muster_gpu_lost": Described("1 while the driver does not list the GPU.", _GPU),
+    "muster_gpu_foreign_processes": Described("Processes on the GPU that Muster did not start.", _GPU),
+    "muster_gpu_allocated": Described(
+        "1 while a task has the GPU; unknown where Slurm or Kubernetes places tasks.", _GPU
+    ),
 }
 
 
@@ -82,6 +79,8 @@ class Seen:
     usage: NodeUsage | None
     silent_s: float
     """How long ago the sample came."""
+    taken: frozenset[int] | None
+    """The GPUs that tasks have; None where an engine places tasks."""
 
 
 async def node_metrics(context: Context, clusters: Sequence[str]) -> bytes:
@@ -90,7 +89,7 @@ async def node_metrics(context: Context, clusters: Sequence[str]) -> bytes:
 
 
 def _snapshot(context: Context, clusters: Sequence[str]) -> list[Seen]:
-    now, seen = context.clock(), []
+    now, seen, tasks = context.clock(), [], context.open_jobs.tasks_by_node()
     for cluster in clusters:
         backend = context.backends.get(cluster)
         if backend is None:
@@ -98,7 +97,11 @@ def _snapshot(context: Context, clusters: Sequence[str]) -> list[Seen]:
         usage = backend.capabilities.latest_usage()
         for node in backend.nodes():
             sample = usage.get(node.name)
-            seen.append(Seen(cluster, node, sample, max(0.0, now - sample.received_at) if sample else 0.0))
+            silent_s = max(0.0, now - sample.received_at) if sample else 0.0
+            held = tasks.get((cluster, node.name), ())
+            taken = frozenset(index for task in held for index in task.placement.devices)
+            is_engine = backend.capabilities.engine is not None
+            seen.append(Seen(cluster, node, sample, silent_s, None if is_engine else taken))
     return seen
 
 
@@ -109,25 +112,10 @@ class NodeCollector(Collector):
         self._seen = seen
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        families = Families()
+        families = Families(METRICS)
         for seen in self._seen:
             _add_node(families, seen)
         return families.filled()
-
-
-class Families:
-    def __init__(self) -> None:
-        self._families = {
-            name: GaugeMetricFamily(name, metric.help, labels=metric.labels) for name, metric in METRICS.items()
-        }
-
-    def add(self, metric: str, labels: Sequence[str], value: object) -> None:
-        """A value that is not known is left out."""
-        if isinstance(value, int | float):
-            self._families[metric].add_metric(labels, value)
-
-    def filled(self) -> list[GaugeMetricFamily]:
-        return [family for family in self._families.values() if family.samples]
 
 
 def _add_node(families: Families, seen: Seen) -> None:
@@ -136,12 +124,16 @@ def _add_node(families: Families, seen: Seen) -> None:
     families.add("muster_node_up", labels, int(seen.node.is_reachable))
     for device in seen.node.capacity.devices:
         is_out = int(bool(device.out_of_service))
-        families.add("muster_gpu_out_of_service", (*labels, str(device.index), device.model), is_out)
+        of_gpu = (*labels, str(device.index), device.model)
+        families.add("muster_gpu_out_of_service", of_gpu, is_out)
+        if seen.taken is not None:
+            families.add("muster_gpu_allocated", of_gpu, int(device.index in seen.taken))
     if seen.usage is None:
         return
     families.add("muster_node_heard_seconds", labels, round(seen.silent_s, 3))
     if seen.silent_s < STALE_S:
         _add_sample(families, labels, models, seen.usage.metrics)
+        _add_lost(families, seen, models, seen.usage.metrics)
 
 
 def _add_sample(
@@ -159,6 +151,16 @@ def _add_sample(
         of_gpu = (*labels, str(gpu["index"]), models.get(gpu["index"], ""))
         for metric, name in _OF_GPU.items():
             families.add(metric, of_gpu, gpu.get(name))
+        families.add("muster_gpu_foreign_processes", of_gpu, len(gpu.get("foreign_pids") or ()))
+
+
+def _add_lost(families: Families, seen: Seen, models: Mapping[int, str], sample: Mapping[str, Any]) -> None:
+    """An engine's sample has the GPUs of its tasks only, so that the others are not lost."""
+    sampled = {gpu["index"]: bool(gpu.get("missing")) for gpu in sample.get("gpus") or ()}
+    for index, model in models.items():
+        if seen.taken is not None or index in sampled:
+            labels = (seen.cluster, seen.node.name, str(index), model)
+            families.add("muster_gpu_lost", labels, int(sampled.get(index, True)))
 
 
 def _add_link(families: Families, labels: Sequence[str], link: Mapping[str, Any]) -> None:

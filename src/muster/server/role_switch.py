@@ -62,11 +62,14 @@ def unavailable(why: str, hint: str = "send the request again") -> JSONResponse:
     return retry_later(problem(503, "unavailable", why, hint=hint), _RETRY_AFTER_S)
 
 
+def unsure(why: str) -> JSONResponse:
+    """For a request that may have been carried out."""
+    hint = "send the request again, with the same Idempotency-Key if it had one"
+    return retry_later(problem(503, "unavailable", why, hint=hint, mayHaveHappened=True), _RETRY_AFTER_S)
+
+
 async def _cut(scope: Scope, receive: Receive, send: Send) -> None:
-    response = unavailable(
-        "another server takes over; the request may have been carried out",
-        hint="send the request again, with the same Idempotency-Key if it had one",
-    )
+    response = unsure("another server takes over; the request may have been carried out")
     try:
         await response(scope, receive, send)
     except RuntimeError:

@@ -11,29 +11,40 @@ from fastapi import Request
 from muster.api.jobs import JobOut
 from muster.domain.errors import NotAuthenticated, NotFound
 from muster.domain.jobs import Job
+from muster.domain.tracking import tracking_url
 from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
+from muster.engine.data.log_lines import LogLines
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests import foreign_jobs
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.explaining import live_reason
+from muster.engine.requests.first_start import FirstStart
 from muster.engine.requests.job_usage import usage_so_far
 from muster.engine.requests.login_links import LoginLinks
 from muster.engine.requests.nearest_jobs import nearest_job
+from muster.engine.requests.schedule import LookAhead
 from muster.engine.requests.sign_in import SignIn
+from muster.engine.requests.simulations import Simulations
 from muster.lib.ids import new_secret
 from muster.lib.recent import Recent
 from muster.lib.work_pool import WorkPool
+from muster.ports.alerting import AlertSource, NoAlertSource
+from muster.ports.log_records import HistorySource
 from muster.server.access import CHANGING, Action, may, require_of_job
 from muster.server.bounds import Bounds
+from muster.server.event_frames import EventFrames
 from muster.server.job_hosts import ProxyHosts
 from muster.server.job_sessions import ProxySessions
+from muster.server.job_sight import Sight, sight_of
+from muster.server.own_process import OwnProcess
 from muster.server.token_scopes import require_scope
+from muster.server.token_watch import TokenWatch
 from muster.wire.dialects.detecting import DIALECTS, Dialect
-from muster.wire.views import job_view
+from muster.wire.views import UNTOLD, job_view
 
 COOKIE = "muster_session"
 OWN_HEADER = "x-muster-request"
@@ -48,6 +59,14 @@ class OwnLog:
     is_standby: bool = False
     path: Path | None = None
 
+    def file(self) -> Path:
+        """Raises NotFound if the server writes none."""
+        if self.path is None:
+            raise NotFound(
+                "this server writes no log file", hint="set logFile in its settings, or start it with --log-file"
+            )
+        return self.path
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -55,6 +74,7 @@ class Services:
     accounts: Accounts
     packages: PackageStore
     logs: LogReader
+    log_lines: LogLines
     files: Files
     archives: SignedArchives
     dialects: Sequence[Dialect] = DIALECTS
@@ -77,6 +97,7 @@ class Services:
     is_always_secure: bool = False
     """Whether people reach the server only by HTTPS, as its public address says."""
     own_log: OwnLog = OwnLog()
+    own_process: OwnProcess = field(default_factory=OwnProcess)
     bounds: Bounds = field(default_factory=Bounds)
     """What callers have open at once."""
     proxy_hosts: ProxyHosts = field(default_factory=ProxyHosts)
@@ -84,8 +105,21 @@ class Services:
     proxy_sessions: ProxySessions = field(default_factory=lambda: ProxySessions(new_secret().encode()))
     """Who looks at pages of jobs."""
     login_links: LoginLinks = field(default_factory=LoginLinks)
+    event_frames: EventFrames = field(default_factory=EventFrames)
+    token_watch: TokenWatch = field(default_factory=TokenWatch)
+    """Ends streams whose tokens are no longer valid."""
     recent_forwards: Recent = field(default_factory=Recent)
     """Whose connections to which ports were recorded a short while ago."""
+    first_start: FirstStart = field(default_factory=FirstStart)
+    """Whether anybody can log in with a password."""
+    look_ahead: LookAhead = field(default_factory=LookAhead)
+    """What is expected to start, as the schedule shows it."""
+    simulations: Simulations = field(default_factory=Simulations)
+    """Past jobs that are replayed under other policies."""
+    history: HistorySource | None = None
+    """What the log server has of the jobs of all servers, if there is one."""
+    alerting: AlertSource = field(default_factory=NoAlertSource)
+    """The rules of alerts."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
     """Reads long requests. It has few threads, because they share one interpreter with the event loop."""
 
@@ -114,12 +148,21 @@ class Services:
         return foreign_jobs.find(self.context, principal, ref)
 
     def job_view(self, principal: Principal, job: Job) -> JobOut:
+        """Builds the view of a job that the caller may see."""
+        return self.seen_job_view(job, sight_of(principal, job.owner, private=self.private_jobs) or Sight.OUTLINE)
+
+    def seen_job_view(self, job: Job, sight: Sight) -> JobOut:
         """Builds the view without the reason for people who may not read the job: a fault may quote its log."""
         used = usage_so_far(self.context, job)
-        if not may(principal, Action.JOB_READ, job.owner, private=self.private_jobs):
-            return job_view(job, reason="", used=used)
-        reason = live_reason(self.context, job)
-        return job_view(job, reason=reason.message if reason else None, used=used)
+        if sight is Sight.OUTLINE:
+            return {
+                **job_view(job, reason=UNTOLD, used=used),
+                "trackingUrl": tracking_url(self.public_address, job.id),
+            }
+        return {
+            **job_view(job, reason=live_reason(self.context, job), used=used),
+            "trackingUrl": tracking_url(self.public_address, job.id, job.tracking_url),
+        }
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
         if _JOB_ID.fullmatch(ref):

@@ -17,7 +17,7 @@ _PAGE = """<!doctype html>
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
   <title>{title} — Muster</title>
-  <link rel="stylesheet" href="/page/page.css">
+  <link rel="stylesheet" href="/portal/sign-in.css">
 </head>
 <body>
   <header><h1><a href="/">Muster</a></h1></header>

@@ -17,8 +17,8 @@ from muster.server.access import Action
 from muster.server.bounds import Bound, Bounds
 from muster.server.problems import problem_of
 from muster.server.services import Services
-from muster.server.streams import CHECK_EVERY_S
 from muster.server.token_scopes import require_scope
+from muster.server.token_watch import CHECK_EVERY_S
 
 _FIRST_MESSAGE_WITHIN_S = 20.0
 Serve = Callable[[Services, Principal, Job, WebSocket], Awaitable[None]]

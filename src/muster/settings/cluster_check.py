@@ -47,12 +47,43 @@ def check_file(folder: ClusterFolder, file: Path) -> list[Problem]:
         return [Problem("", found.message, found.hint, file=str(file))]
     if not is_document(file.name):
         return _list_problems(folder, found, str(file))
-    path = folder.path
-    others = {name: text for name, text in folder.files().items() if name != file.name} if path.exists() else {}
-    lists = {name: read_file(path / name) for name in folder.lists({file.name: found})}
+    return check_text(folder, file.name, found)
+
+
+def check_text(folder: ClusterFolder, name: str, found: Text) -> list[Problem]:
+    """Return the problems that a file of this name and text would cause in the folder, and that it does not have
+    without the file."""
+    others = _others(folder, name)
     before = {replace(problem, hint="") for problem in _problems(folder, others)}
-    now = _problems(folder, {**lists, **others, file.name: found})
+    now = _problems(folder, _with_text(folder, others, name, found))
     return [problem for problem in now if replace(problem, hint="") not in before]
+
+
+def check_removal(folder: ClusterFolder, name: str) -> list[Problem]:
+    """Return the problems that the folder would have without the file, and does not have with it."""
+    before = {replace(problem, hint="") for problem in check_folder(folder)}
+    now = _problems(folder, _others(folder, name))
+    return [problem for problem in now if replace(problem, hint="") not in before]
+
+
+def settings_with_text(folder: ClusterFolder, name: str, found: Text | None) -> ClusterSettings | None:
+    """Return the settings of the folder with this file, or without it; None if something is wrong."""
+    others = _others(folder, name)
+    try:
+        return folder.said(others if found is None else _with_text(folder, others, name, found))
+    except Invalid:
+        return None
+
+
+def _others(folder: ClusterFolder, name: str) -> dict[str, Text | Unreadable]:
+    if not folder.path.exists():
+        return {}
+    return {other: text for other, text in folder.files().items() if other != name}
+
+
+def _with_text(folder: ClusterFolder, others: Files, name: str, found: Text) -> Files:
+    lists = {one: read_file(folder.path / one) for one in folder.lists({name: found})}
+    return {**lists, **others, name: found}
 
 
 def _problems(folder: ClusterFolder, files: Files) -> list[Problem]:

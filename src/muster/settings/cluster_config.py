@@ -1,12 +1,13 @@
 """The configuration of clusters as files: a folder that admins write, and the texts that were in force last."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import structlog
 
 from muster.domain.clusters import ClusterNode
-from muster.ports.cluster_config import ClusterSettings, LastGood, Refusal, no_refusal
+from muster.ports.cluster_config import ClusterFile, ClusterSettings, FileTrial, LastGood, Refusal, no_refusal
+from muster.settings import cluster_editing
 from muster.settings.cluster_writing import add_node, node_entry, remove_node
 from muster.settings.clusters import ClusterFolder
 from muster.settings.folder_watch import OpenInotify, folder_changes
@@ -47,6 +48,19 @@ class FileClusterConfig:
 
     def remove_node(self, cluster: str, name: str) -> None:
         remove_node(self._folder, cluster, name, self._texts or {})
+
+    def files(self) -> Sequence[ClusterFile]:
+        return cluster_editing.shown_files(self._folder, self._texts or {})
+
+    def file(self, name: str, *, previous: bool = False) -> ClusterFile:
+        return cluster_editing.shown_file(self._folder, name, self._texts or {}, previous=previous)
+
+    def try_file(self, name: str, text: str | None) -> FileTrial:
+        return cluster_editing.tried(self._folder, name, text)
+
+    def write_file(self, name: str, text: str | None, base: str | None) -> ClusterFile | None:
+        cluster_editing.write(self._folder, name, text, base)
+        return None if text is None else self.file(name)
 
     def _last_texts(self) -> Mapping[str, str]:
         try:

@@ -4,11 +4,14 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from muster.wire.documents import MAX_BYTES
 
 _SUFFIXES = (".yaml", ".yml")
+OWN_FILES = ("cluster.yaml", "cluster.yml")
+"""The file of a cluster that has a folder of its own in the folder of the cluster files."""
 _MOST_BYTES = 4 * MAX_BYTES
 """The limit of a document is in characters, each of which has at most 4 bytes in UTF-8."""
 
@@ -31,8 +34,12 @@ Files = Mapping[str, Text | Unreadable]
 
 
 def is_document(name: str) -> bool:
-    """Return whether a file of this name is a cluster file. Hidden files are temporary files of editors."""
-    return "/" not in name and not name.startswith(".") and name.endswith(_SUFFIXES)
+    """Return whether a file of this name, relative to the folder, is a cluster file: a file of the folder itself, or
+    the file of a cluster that has a folder of its own. Hidden files are temporary files of editors."""
+    folder, _, own = name.rpartition("/")
+    if folder:
+        return own in OWN_FILES and "/" not in folder and not folder.startswith(".")
+    return not name.startswith(".") and name.endswith(_SUFFIXES)
 
 
 def read_file(path: Path) -> Text | Unreadable:
@@ -53,6 +60,21 @@ def read_file(path: Path) -> Text | Unreadable:
     except OSError as error:
         return Unreadable(f"cannot be read: {error.strerror}", "let the server's account read it")
     return _decoded(data)
+
+
+def digest_of(path: Path) -> str | None:
+    """Return the digest of a file; None if there is none, or none that a cluster file could be."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return None
+            with open(handle, "rb", closefd=False) as file:
+                return sha256(file.read(_MOST_BYTES + 1)).hexdigest()
+        finally:
+            os.close(handle)
+    except OSError:
+        return None
 
 
 def _decoded(data: bytes) -> Text | Unreadable:

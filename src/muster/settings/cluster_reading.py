@@ -6,6 +6,7 @@ from pathlib import Path
 
 from muster.domain.clusters import ClusterNode
 from muster.domain.errors import Invalid, Problem
+from muster.domain.jobs import ELSEWHERE
 from muster.domain.nodes import NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.ports.cluster_config import ClusterSettings
@@ -14,16 +15,24 @@ from muster.settings.named_files import NamedFiles
 from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document
 
+_NO_CLUSTER = f"{ELSEWHERE} stands for programs outside of Muster that report to it"
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    path: Path
+    file: str
+    """Its name, relative to the folder of the cluster files."""
     document: Document
     was_in_force: bool = False
 
     @property
-    def file(self) -> str:
-        return self.path.name
+    def folder(self) -> str:
+        """The cluster's own folder, if it has one."""
+        return self.file.rpartition("/")[0]
+
+    @property
+    def default_name(self) -> str:
+        return self.folder or Path(self.file).stem
 
     @property
     def line(self) -> int | None:
@@ -88,24 +97,26 @@ class Reading:
 
     def _take_physical(self, found: Found) -> None:
         document, kinds = found.document, self.files.kinds
-        name = kinds.cluster_name(document, found.path.stem)
+        name = kinds.cluster_name(document, found.default_name)
         earlier = self._defined.setdefault(name, found)
         kind = kinds.kind_of(document)
         if earlier is not found:
             self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
+        elif name == ELSEWHERE:
+            self.problems.append(found.problem("name", _NO_CLUSTER, "choose another name"))
         elif name in self.given and kind.own_cluster is None:
             self.problems.append(found.problem("name", f"{name} is a built-in cluster", "choose another name"))
         elif kind.own_cluster is not None and kind.own_cluster not in self.given:
             message = f"this server has no cluster {kind.own_cluster}"
             self.problems.append(found.problem("backend", message, "remove the file"))
-        described = kinds.described(document, found.path.stem)
+        described = kinds.described(document, found.default_name)
         if kind.listing is not None:
             self._refuse_open_secrets(found, kind.listing)
         self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
         if kind.listing is not None:
             own = kind.listing.nodes(described.model, document)
-            self._add(name, self.files.placed(kind.listing, own, found.file))
-            self._add(name, self.files.listed(kind.listing, described.model, document))
+            self._add(name, self.files.of(found.folder).placed(kind.listing, own, found.file))
+            self._add(name, self.files.of(found.folder).listed(kind.listing, described.model, document))
 
     def _take_nodes(self, found: Found) -> None:
         document = found.document
@@ -122,7 +133,7 @@ class Reading:
             described = self._described.get(cluster)
             nodes, labelled = kind.listing.further_nodes(document, cluster, described.model if described else None)
             self._refuse_open_secrets(found, kind.listing)
-            self._add(cluster, self.files.placed(kind.listing, nodes, found.file))
+            self._add(cluster, self.files.of(found.folder).placed(kind.listing, nodes, found.file))
         self._nodes += [replace(node, file=found.file) for node in labelled]
 
     def _take_virtual(self, found: Found) -> None:
@@ -151,7 +162,7 @@ class Reading:
         kinds = [kind for kind in self.files.kinds.kinds if data and all(key in kind.keys for key in data)]
         if not kinds:
             return None
-        own = next((kind for kind in kinds if kind.own_cluster == found.path.stem), None)
+        own = next((kind for kind in kinds if kind.own_cluster == found.default_name), None)
         names = [own.name] if own else [kind.name for kind in kinds]
         return found.problem("backend", "is missing", f"add {' or '.join(f'`backend: {name}`' for name in names)}")
 
@@ -176,7 +187,7 @@ class Reading:
     def _refuse_open_secrets(self, found: Found, listing: NodeListing) -> None:
         if found.was_in_force:
             return
-        if problems := tuple(self.files.secret_problems(listing, found.document)):
+        if problems := tuple(self.files.of(found.folder).secret_problems(listing, found.document)):
             raise Invalid("", problems=problems)
 
     def _clashing_virtual(self) -> Iterator[Problem]:
@@ -185,6 +196,8 @@ class Reading:
         for found, vc in self._virtual:
             if vc.name in self._known:
                 yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another name")
+            elif vc.name == ELSEWHERE:
+                yield found.problem("name", _NO_CLUSTER, "choose another name")
             elif vc.name in first:
                 yield found.problem("name", f"{vc.name} is given twice", first[vc.name].also)
             first.setdefault(vc.name, found)

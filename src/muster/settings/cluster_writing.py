@@ -16,13 +16,14 @@ import yaml
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound, Problem, StaleWrite, Unavailable
+from muster.lib.partial_files import sync_folder
 from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_files import Text, Unreadable, read_file
 from muster.settings.cluster_kinds import ClusterKinds
 from muster.settings.clusters import ClusterFolder
 from muster.settings.folder_lock import only_writer
 from muster.settings.last_good import Settled, settle
-from muster.settings.private_files import keep_names, write_private
+from muster.settings.private_files import write_private
 from muster.wire.documents import read_documents
 from muster.wire.physical_schema import NODE_NAME_ACCEPTED, is_name
 
@@ -168,7 +169,7 @@ class _Before:
                 write_private(path / name, text)
             elif self._read[name] is not None:
                 (path / name).unlink()
-                keep_names(path)
+                sync_folder(path)
 
     def _nodes(self) -> list[dict[str, Any]]:
         match self._read.get(self.name):

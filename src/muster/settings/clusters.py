@@ -1,6 +1,7 @@
 """The folder `clusters.d`: physical clusters, their nodes, virtual clusters and labels of nodes.
 
-A file has one or several documents. All problems are reported at once.
+A file has one or several documents. A cluster may also have a folder of its own there, with its file `cluster.yaml`.
+All problems are reported at once.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from muster.domain.errors import Invalid, Problem
 from muster.ports.cluster_config import ClusterSettings
-from muster.settings.cluster_files import Files, Text, Unreadable, is_document, read_file
+from muster.settings.cluster_files import OWN_FILES, Files, Text, Unreadable, is_document, read_file
 from muster.settings.cluster_kinds import ClusterKinds
 from muster.settings.cluster_reading import Found, Reading
 from muster.settings.named_files import NamedFiles
@@ -47,8 +48,11 @@ class ClusterFolder:
     def lists(self, files: Files, parse: Parse = read_documents) -> frozenset[str]:
         """Return the names of the node lists that the documents name, whether the documents are valid or not."""
         named = NamedFiles(self.path, files, self.kinds)
-        documents = self._documents(files, parse)
-        return frozenset(named.name(path) for found in documents for path in named.lists(found.document))
+        return frozenset(
+            named.name(path)
+            for found in self._documents(files, parse)
+            for path in named.of(found.folder).lists(found.document)
+        )
 
     def said(self, files: Files, parse: Parse = read_documents) -> ClusterSettings:
         """Return the settings that these files would give. Raises Invalid with every problem."""
@@ -68,16 +72,24 @@ class ClusterFolder:
         named = NamedFiles(self.path, {}, self.kinds)
         texts = {name: read_file(self.path / name) for name in names}
         linked = (self.path / name for name in names if (self.path / name).is_symlink())
-        return frozenset(
-            (*linked, *(path for found in self._documents(texts) for path in named.beside(found.document)))
+        own = (self.path / name / file for name in self._folders() for file in OWN_FILES)
+        named_ones = (
+            path for found in self._documents(texts) for path in named.of(found.folder).beside(found.document)
         )
+        return frozenset((*linked, *own, *named_ones))
 
     def _names(self) -> list[str]:
         try:
-            return sorted(file.name for file in self.path.iterdir() if is_document(file.name))
+            own = (f"{name}/{file}" for name in self._folders() for file in OWN_FILES)
+            in_folders = [name for name in own if (self.path / name).exists()]
+            return sorted([*in_folders, *(file.name for file in self.path.iterdir() if is_document(file.name))])
         except OSError as error:
             problem = Problem("", f"cannot be read: {error.strerror}", file=str(self.path))
             raise Invalid(f"the settings in {self.path} cannot be read", problems=(problem,)) from None
+
+    def _folders(self) -> list[str]:
+        """The folders in which a cluster may have its file. Others hold keys, node lists or drafts."""
+        return [one.name for one in self.path.iterdir() if one.is_dir() and not one.name.startswith(".")]
 
     def _documents(
         self, files: Files, parse: Parse = read_documents, tell: Callable[[Problem], None] = lambda problem: None
@@ -89,7 +101,7 @@ class ClusterFolder:
                     tell(Problem("", message, hint, file=name))
                 case Text(text, was_in_force):
                     for document in _parsed(name, text, parse, tell):
-                        yield Found(self.path / name, document, was_in_force)
+                        yield Found(name, document, was_in_force)
 
 
 def _parsed(name: str, text: str, parse: Parse, tell: Callable[[Problem], None]) -> list[Document]:

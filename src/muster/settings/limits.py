@@ -33,6 +33,8 @@ class LimitSettings(BaseModel):
     log_bytes_per_user: int = _count("log_bytes_per_user", "Bytes of one user's logs that the server keeps.")
     output_bytes_per_user: int = _count("output_bytes_per_user", "Bytes of one user's outputs that the server keeps.")
     log_bytes_per_task: int = _count("log_bytes_per_task", "Bytes that are kept of one task's log.", 64 << 10)
+    metric_names_per_attempt: int = _count("metric_names_per_attempt", "Names of metrics of one attempt of a job.")
+    metric_points_per_job: int = _count("metric_points_per_job", "Points of metrics that are kept of one job.")
 
     def limits(self) -> Limits:
         return Limits(**self.model_dump())

@@ -28,11 +28,16 @@ class NamedFiles:
     folder: Path
     files: Files
     kinds: ClusterKinds
+    own: str = ""
+    """The folder of the cluster whose file names them, if it has one. Relative paths start there."""
+
+    def of(self, own: str) -> "NamedFiles":
+        return replace(self, own=own)
 
     def path(self, text: str) -> Path:
         """Resolve a path; relative paths start in the folder. Raises ValueError for the home of an unknown user."""
         try:
-            return self.folder / Path(text).expanduser()
+            return self.folder / self.own / Path(text).expanduser()
         except RuntimeError:
             raise ValueError("there is no such home") from None
 

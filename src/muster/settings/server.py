@@ -6,7 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from muster.domain.errors import Invalid
@@ -14,6 +23,7 @@ from muster.settings.influx import InfluxSettings, read_password
 from muster.settings.ldap import LdapSettings
 from muster.settings.limits import LimitSettings
 from muster.settings.log_file import LogFileSettings
+from muster.settings.log_server import LogServerSettings, read_token
 from muster.settings.oidc import OidcSettings
 from muster.settings.private_files import read_secret
 from muster.settings.secret_keys import NAME as SECRET_KEYS
@@ -41,6 +51,7 @@ _VARIABLES = {
     "MUSTER_SECRETS_KEY_FILE": "secretsKeyFile",
     "MUSTER_LOG_LEVEL": "logLevel",
     "MUSTER_LOG_FILE": "logFile",
+    "MUSTER_LOG_SERVER": "logServer",
 }
 
 
@@ -53,6 +64,11 @@ class ServerSettings(BaseModel):
     database: str | None = Field(None, description="An SQLAlchemy URL; by default, a SQLite file in the home folder.")
     clusters: Path | None = Field(
         None, description="The folder of the cluster files; clusters.d in the home folder by default."
+    )
+    offers: tuple[Annotated[str, Field(min_length=1)], ...] | Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="The clusters that people may use through this server: a list of names, or a folder whose files and"
+        " folders are the names; all clusters by default. A change counts without a restart.",
     )
     public_url: str | None = Field(
         None,
@@ -107,6 +123,14 @@ class ServerSettings(BaseModel):
     influx: InfluxSettings | None = Field(
         None, description="The InfluxDB that node metrics are sent to; none by default."
     )
+    log_server: LogServerSettings | None = Field(
+        None,
+        description="The log server that records of all jobs are sent to: host:port, or {url, tokenFile, caFile,"
+        " maxBacklog, alertAfter}; none by default.",
+    )
+    alerts: Path | None = Field(
+        None, description="The file of the rules of alerts; alerts.yaml in the home folder by default."
+    )
     limits: LimitSettings = Field(
         LimitSettings(), description="What one user, one address and everybody together may have at once."
     )
@@ -121,10 +145,11 @@ class ServerSettings(BaseModel):
         None, description="A file that the log is written to besides stderr: a path, or {path, maxSize, keep}."
     )
     access_log: bool = False
+    _config_file: Path | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _secrets_can_be_read(self) -> Self:
-        _ = self.influx_password, self.oidc_secret, self.ldap_password
+        _ = self.influx_password, self.oidc_secret, self.ldap_password, self.log_server_token
         return self
 
     @model_validator(mode="after")
@@ -136,9 +161,19 @@ class ServerSettings(BaseModel):
         return self
 
     @property
+    def config_file(self) -> Path | None:
+        """The file that the settings were read from, if there was one."""
+        return self._config_file
+
+    @property
     def influx_password(self) -> str:
         """The password. It is read when it is needed, so that the settings do not contain it."""
         return read_password(self.influx, self.home) if self.influx else ""
+
+    @property
+    def log_server_token(self) -> str:
+        """The token of the log server, which the settings do not contain either. It is empty if there is none."""
+        return read_token(self.log_server, self.home) if self.log_server else ""
 
     @property
     def oidc_secret(self) -> str:
@@ -169,6 +204,11 @@ class ServerSettings(BaseModel):
         return self.home / (self.secrets_key_file or Path(SECRET_KEYS)).expanduser()
 
     @property
+    def alerts_file(self) -> Path:
+        """The rules of alerts, which need not exist; a relative path starts in the home folder."""
+        return self.home / (self.alerts or Path("alerts.yaml")).expanduser()
+
+    @property
     def clusters_folder(self) -> Path:
         """The folder of the cluster files; a relative path starts in the home folder."""
         return self.home / (self.clusters or Path("clusters.d")).expanduser()
@@ -194,12 +234,26 @@ def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.
     options = _named({k: v for k, v in arguments.items() if v is not None and k not in ("home", "config")})
     values |= options
     try:
-        return ServerSettings.model_validate(values)
+        settings = ServerSettings.model_validate(values)
+        settings._config_file = config
+        return settings
     except ValidationError as error:
         written = {name: next(iter(_named({name: None}))) for name in document.data}
         names = {name: key for key, name in written.items()}
         sources = Sources(config, document, names, variables, frozenset(options))
         problems = settings_problems(error, values, ServerSettings, sources)
+        raise Invalid("the server's settings are wrong", problems=problems) from None
+
+
+def load_values(values: Mapping[str, Any]) -> ServerSettings:
+    """The settings that are these alone. Raises Invalid with every problem."""
+    named = _named(values)
+    try:
+        return ServerSettings.model_validate(named)
+    except ValidationError as error:
+        problems = settings_problems(
+            error, named, ServerSettings, Sources(Path(), Document({}), {}, {}, frozenset(named))
+        )
         raise Invalid("the server's settings are wrong", problems=problems) from None
 
 

@@ -1,4 +1,4 @@
-"""Turns a server's finished jobs and its nodes into a trace."""
+"""Turns the jobs that have run on a server, and its nodes, into a trace."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,12 @@ _MIB = 1 << 20
 Raw = Mapping[str, Any]
 
 
-def jobs_of(items: Iterable[Raw]) -> list[TraceJob]:
-    """The jobs that have run and ended, as the API shows them. Times count from the first submission."""
-    ran = [item for item in items if item.get("startedAt") and item.get("endedAt") and item.get("createdAt")]
+def jobs_of(items: Iterable[Raw], now: float) -> list[TraceJob]:
+    """The jobs that have run, as the API shows them. Times count from the first submission, and jobs that still run
+    end now."""
+    ran = [item for item in items if item.get("createdAt") and item.get("startedAt") and _has_run(item, now)]
     begin_s = min((_seconds(item["createdAt"]) for item in ran), default=0.0)
-    jobs = [_job(item, begin_s) for item in ran]
+    jobs = [_job(item, begin_s, now) for item in ran]
     return sorted(jobs, key=lambda job: (job.submit_s, job.job_id))
 
 
@@ -27,13 +28,13 @@ def nodes_of(items: Iterable[Raw]) -> list[NodeGroup]:
     return [NodeGroup(count, *kind) for kind, count in kinds.items()]
 
 
-def _job(item: Raw, begin_s: float) -> TraceJob:
+def _job(item: Raw, begin_s: float, now: float) -> TraceJob:
     resources = item.get("resources") or {}
     limit = item.get("timeLimit")
     return TraceJob(
         job_id=str(item["id"]),
         submit_s=_seconds(item["createdAt"]) - begin_s,
-        duration_s=_ran_s(item),
+        duration_s=_ran_s(item, now),
         gpus=float(resources.get("gpu") or 0),
         user=item.get("owner") or "",
         vc=item.get("vc") or "",
@@ -51,11 +52,22 @@ def _node(item: Raw) -> tuple[int, str, str, float, float]:
     return len(gpus), model, str(item.get("cluster") or ""), cpus, item["memory"]["total"] / _MIB
 
 
-def _ran_s(item: Raw) -> float:
+def is_running(item: Raw) -> bool:
+    """Whether the job has begun and not ended."""
+    return bool(item.get("startedAt")) and not item.get("endedAt")
+
+
+def _has_run(item: Raw, now: float) -> bool:
+    return bool(item.get("endedAt")) or _ran_s(item, now) > 0.0
+
+
+def _ran_s(item: Raw, now: float) -> float:
     """The run time is missing for jobs that ended before servers counted it."""
-    if ran_s := item.get("ranS"):
-        return float(ran_s)
-    return max(_seconds(item["endedAt"]) - _seconds(item["startedAt"]), 0.0)
+    ran_s = float(item.get("ranS") or 0.0)
+    if is_running(item):
+        since = item.get("runningSince")
+        return ran_s + (max(now - _seconds(since), 0.0) if since else 0.0)
+    return ran_s or max(_seconds(item["endedAt"]) - _seconds(item["startedAt"]), 0.0)
 
 
 def _seconds(text: str) -> float:

@@ -7,7 +7,8 @@ inside a transaction do not. No other package contains SQL.
     sql_store         the Store: reads in a thread pool, writes through the committer
     committing        group commit: one writer thread, one transaction for all waiting changes
     writing           writes Changes to the tables
-    jobs, job_listing, tasks, events, accounts, packages, node_marks, run_history, secrets, templates
+    jobs, job_listing, job_metrics, job_notes, experiments, tasks, events, accounts, packages, node_marks, run_history,
+    secrets, templates
                       statements and rows, one module per subject
     secret_box        encrypts the values of secrets, before they come to a store
     resealing         encrypts all of them anew

@@ -7,13 +7,17 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, 
 
 from muster.domain.accounts import Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, MusterError, NotFound
+from muster.stores.alerting import remove_notices_of
 from muster.stores.secrets import remove_secrets_of
-from muster.stores.tables import events, former_users, jobs, packages, request_keys, tokens, users
+from muster.stores.tables import events, experiments, former_users, jobs, packages, request_keys, tokens, users
 
 _INSERT_USER = insert(users)
 _INSERT_FORMER = insert(former_users)
 _FORMER = select(former_users.c.id).where(former_users.c.name == bindparam("the_name")).order_by(former_users.c.id)
-_OWNED = (jobs.c.owner, packages.c.owner, request_keys.c.user, events.c.owner, events.c.actor)
+_OWNED = (
+    *(jobs.c.owner, packages.c.owner, experiments.c.owner),
+    *(request_keys.c.user, events.c.owner, events.c.actor),
+)
 """Where a user is named as the one whom something belongs to."""
 _UPDATE_USER = (
     update(users)
@@ -59,6 +63,7 @@ def remove_user(connection: Connection, name: str) -> None:
     user = user_by_name(connection, name)
     if user is not None and user.id:
         remove_secrets_of(connection, user.id)
+        remove_notices_of(connection, user.id)
         connection.execute(_INSERT_FORMER, {"id": user.id, "name": name})
     if connection.execute(_DELETE_USER, {"gone": name}).rowcount == 0:
         raise NotFound(f"there is no user {name}")

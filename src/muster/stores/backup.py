@@ -16,6 +16,8 @@ from muster.domain.events import Event
 from muster.stores.database_engines import parse_url, unavailable, writing_engine
 from muster.stores.events import insert_events, reserve_numbers
 from muster.stores.lease import is_held
+from muster.stores.log_outbox import rename_receiver
+from muster.stores.store_identity import forget_store_id
 from muster.stores.tables import EVENT_COUNTER, HEAD, RESTORED_COUNTER, counters, jobs, metadata, server_lease
 
 _BATCH = 500
@@ -91,13 +93,15 @@ def release(url: str, released: Event) -> bool:
 
 def _mark_restored(connection: Connection, epoch: int) -> None:
     """Nobody holds the restored lease, it names nothing of the place where the backup was made, and epochs go on from
-    where the replaced database was."""
+    where the replaced database was. It is another store now."""
     nobody = {"holder": "", "address": "", "key": "", "identity": "", "home": ""}
     connection.execute(server_lease.update().values(expires_at=0.0, has_home_lock=False, **nobody))
     later = counters.c.epoch + 0 if epoch == 0 else epoch
     connection.execute(counters.update().where(counters.c.name == EVENT_COUNTER).values(epoch=later))
+    forget_store_id(connection)
     connection.execute(delete(counters).where(counters.c.name == RESTORED_COUNTER))
     connection.execute(insert(counters), [{"name": RESTORED_COUNTER, "value": 1, "epoch": 0}])
+    rename_receiver(connection)
 
 
 def _check_unused(connection: Connection, *, replace: bool) -> None:

@@ -12,6 +12,7 @@ from pydantic_core import from_json, to_json
 from sqlalchemy import Row
 
 from muster.domain.events import Event
+from muster.domain.experiments.sweeps import Sweep, SweepPlan
 from muster.domain.jobs import JOB_STATES, Job, Tally
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
@@ -19,12 +20,16 @@ from muster.domain.tasks import TASK_STATES, Task
 from muster.domain.used_resources import UsageSum, UsedResources
 
 _SPEC = TypeAdapter(JobSpec)
+_PLAN = TypeAdapter(SweepPlan)
 _PLACEMENT = TypeAdapter(Placement)
 _USED = TypeAdapter(UsedResources)
 _USAGE_SUM = TypeAdapter(UsageSum)
 _SIZES = TypeAdapter(tuple[tuple[str, int], ...])
 _JOB_STATES = {word: TypeAdapter(cls) for word, cls in JOB_STATES.items()}
 _TASK_STATES = {word: TypeAdapter(cls) for word, cls in TASK_STATES.items()}
+
+_FAR = 9e15
+"""Where jobs are sorted that have not started, or not ended."""
 
 
 def job_row(job: Job) -> dict[str, Any]:
@@ -33,6 +38,8 @@ def job_row(job: Job) -> dict[str, Any]:
         "owner": job.owner,
         "name": job.name,
         "created_at": job.created_at,
+        "sweep": job.sweep,
+        "member": job.member,
         **job_spec_columns(job),
         **job_state_columns(job),
     }
@@ -45,8 +52,10 @@ def job_spec_columns(job: Job) -> dict[str, Any]:
         "mode": spec.mode.value,
         "framework": spec.framework.value,
         "priority": spec.priority.value,
+        "sort_priority": spec.priority.rank,
         "package": spec.package,
         "spec": _dump(spec),
+        "params": _dump(spec.params) if spec.params else "{}",
     }
 
 
@@ -57,7 +66,7 @@ def job_state_columns(job: Job) -> dict[str, Any]:
         "cluster": job.cluster,
         "state": job.state_name,
         "state_data": _dump(job.state),
-        "is_open": not job.is_final,
+        "is_open": not job.is_final and not job.is_elsewhere,
         "version": job.version,
         "attempt": job.attempt,
         "retries": job.retries,
@@ -70,11 +79,22 @@ def job_state_columns(job: Job) -> dict[str, Any]:
         "active": tally.active,
         "vc": job.vc,
         "ran_s": job.ran_s,
+        "run_time_s": job.run_time_s,
+        "running_since": job.running_since,
         "checkpoint_at": job.checkpoint_at,
         "preemptions": job.preemptions,
         "sizes": _dump(job.sizes) if job.sizes else "[]",
         "used": None if job.used is None else _dump(job.used),
+        "sort_started": _FAR if job.started_at is None else job.started_at,
+        "sort_ended": _FAR if job.ended_at is None else job.ended_at,
+        "sort_gpu_m": _gpu_m(job),
+        "tracking_url": job.tracking_url,
     }
+
+
+def _gpu_m(job: Job) -> int:
+    sizes = dict(job.sizes)
+    return sum(role.resources.gpu_m * sizes.get(role.name, role.replicas) for role in job.spec.roles)
 
 
 def job_of(row: Row[Any]) -> Job:
@@ -95,10 +115,52 @@ def job_of(row: Row[Any]) -> Job:
         tally=Tally(succeeded=row.succeeded, failed=row.failed, active=row.active),
         vc=row.vc,
         ran_s=row.ran_s,
+        run_time_s=row.run_time_s,
+        running_since=row.running_since,
         checkpoint_at=row.checkpoint_at,
         preemptions=row.preemptions,
         sizes=() if row.sizes == "[]" else _SIZES.validate_json(row.sizes),
         used=None if row.used is None else _USAGE_SUM.validate_json(row.used),
+        tracking_url=row.tracking_url,
+        sweep=row.sweep,
+        member=row.member,
+    )
+
+
+def sweep_row(sweep: Sweep) -> dict[str, Any]:
+    return {
+        "id": sweep.id,
+        "owner": sweep.owner,
+        "name": sweep.name,
+        "created_at": sweep.created_at,
+        "package": sweep.spec.package,
+        "plan": _dump(sweep.plan),
+        "spec": _dump(sweep.spec),
+        **sweep_progress_columns(sweep),
+    }
+
+
+def sweep_progress_columns(sweep: Sweep) -> dict[str, Any]:
+    """The columns that change during the life of a sweep."""
+    return {
+        "version": sweep.version,
+        "made": sweep.made,
+        "stopped_by": sweep.stopped_by,
+        "ended_at": sweep.ended_at,
+    }
+
+
+def sweep_of(row: Row[Any]) -> Sweep:
+    return Sweep(
+        id=row.id,
+        owner=row.owner,
+        spec=_SPEC.validate_json(row.spec),
+        plan=_PLAN.validate_json(row.plan),
+        created_at=row.created_at,
+        version=row.version,
+        made=row.made,
+        stopped_by=row.stopped_by,
+        ended_at=row.ended_at,
     )
 
 

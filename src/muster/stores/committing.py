@@ -20,6 +20,7 @@ from muster.domain.events import Event
 from muster.ports.store import Change
 from muster.stores.database_engines import unavailable
 from muster.stores.events import insert_events, reserve_numbers
+from muster.stores.log_outbox import Outbox
 from muster.stores.writing import explain, perform
 
 MAX_BATCH = 500
@@ -30,7 +31,7 @@ Outcome = Answer | Exception
 Listener = Callable[[Sequence[Event]], None]
 
 _Batch = Sequence[Sequence[Change]]
-_Attempt = Callable[[Connection, _Batch, Iterator[int]], list[Outcome]]
+_Attempt = Callable[[Connection, _Batch, Iterator[int], Outbox | None], list[Outcome]]
 
 # Errors that a change itself causes. Any other error of SQLAlchemy comes from the database and fails the whole batch.
 # ValueError: text that cannot be encoded (a lone surrogate) or data that is not JSON.
@@ -49,9 +50,10 @@ class Committer:
     `epoch` is the term in which the server may write. Without one, writes are not bound to the lease.
     """
 
-    def __init__(self, engine: Engine, epoch: int | None = None) -> None:
+    def __init__(self, engine: Engine, epoch: int | None = None, outbox: Outbox | None = None) -> None:
         self._engine = engine
         self._epoch = epoch
+        self._outbox = outbox
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._closed = False
@@ -81,7 +83,7 @@ class Committer:
         while more_to_come:
             batch, more_to_come = self._take()
             if batch:
-                outcomes = commit_batch(self._engine, [work.changes for work in batch], self._epoch)
+                outcomes = commit_batch(self._engine, [work.changes for work in batch], self._epoch, self._outbox)
                 self._deliver(batch, outcomes)
 
     def _take(self) -> tuple[list[_Work], bool]:
@@ -129,14 +131,16 @@ class Committer:
                 self._loop.call_exception_handler({"message": "a store listener failed", "exception": error})
 
 
-def commit_batch(engine: Engine, batch: _Batch, epoch: int | None = None) -> list[Outcome]:
+def commit_batch(
+    engine: Engine, batch: _Batch, epoch: int | None = None, outbox: Outbox | None = None
+) -> list[Outcome]:
     try:
         try:
-            return _transaction(engine, batch, _straight, epoch)
+            return _transaction(engine, batch, _straight, epoch, outbox)
         except Superseded:
             raise
         except _REFUSED:
-            return _transaction(engine, batch, _guarded, epoch)
+            return _transaction(engine, batch, _guarded, epoch, outbox)
     except SQLAlchemyError as error:
         return [unavailable(error) for _ in batch]
     except Exception as error:
@@ -144,25 +148,30 @@ def commit_batch(engine: Engine, batch: _Batch, epoch: int | None = None) -> lis
         return [error for _ in batch]
 
 
-def _transaction(engine: Engine, batch: _Batch, attempt: _Attempt, epoch: int | None) -> list[Outcome]:
+def _transaction(
+    engine: Engine, batch: _Batch, attempt: _Attempt, epoch: int | None, outbox: Outbox | None
+) -> list[Outcome]:
     amount = sum(len(change.events) for changes in batch for change in changes)
     with engine.begin() as connection:
         numbers = itertools.count(reserve_numbers(connection, amount, epoch))
-        return attempt(connection, batch, numbers)
+        return attempt(connection, batch, numbers, outbox)
 
 
-def _straight(connection: Connection, batch: _Batch, numbers: Iterator[int]) -> list[Outcome]:
+def _straight(connection: Connection, batch: _Batch, numbers: Iterator[int], outbox: Outbox | None) -> list[Outcome]:
     perform(connection, [change for changes in batch for change in changes])
     answers = [[_numbered(change, numbers) for change in changes] for changes in batch]
     insert_events(connection, [event for answer in answers for events in answer for event in events])
+    if outbox is not None:
+        for changes, answer in zip(batch, answers, strict=True):
+            outbox.write(connection, changes, answer)
     return list(answers)
 
 
-def _guarded(connection: Connection, batch: _Batch, numbers: Iterator[int]) -> list[Outcome]:
-    return [_guard(connection, changes, numbers) for changes in batch]
+def _guarded(connection: Connection, batch: _Batch, numbers: Iterator[int], outbox: Outbox | None) -> list[Outcome]:
+    return [_guard(connection, changes, numbers, outbox) for changes in batch]
 
 
-def _guard(connection: Connection, changes: Sequence[Change], numbers: Iterator[int]) -> Outcome:
+def _guard(connection: Connection, changes: Sequence[Change], numbers: Iterator[int], outbox: Outbox | None) -> Outcome:
     connection.exec_driver_sql("SAVEPOINT work")
     answer: Answer = []
     for change in changes:
@@ -170,6 +179,8 @@ def _guard(connection: Connection, changes: Sequence[Change], numbers: Iterator[
             perform(connection, [change])
             answer.append(_numbered(change, numbers))
             insert_events(connection, answer[-1])
+            if outbox is not None:
+                outbox.write(connection, [change], answer[-1:])
         except _REFUSED as error:
             connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
             return _reason(connection, change, error)

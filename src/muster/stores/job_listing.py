@@ -1,41 +1,107 @@
-"""Pages of jobs by filter, newest first.
+"""Pages of jobs by filter, newest first or in another order.
 
-This is keyset pagination on (created_at, id): a cursor names the last job of a page, and the next page starts below it,
-so every page costs the same and stays stable while jobs are added. Several states are queried one by one and merged,
-because an index on state is in page order for one state only.
+This is keyset pagination: a cursor names the last job of a page, and the next page starts behind it, so every page
+costs the same and stays stable while jobs are added. Newest first, several states are queried one by one and merged,
+because an index on state is in page order for one state only. In another order, a page comes from that order's own
+index, or is sorted from the ids of the jobs that match.
 """
 
-import base64
-import math
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, tuple_, union_all
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.sql.selectable import CompoundSelect
 
-from muster.domain.errors import Invalid
-from muster.domain.jobs import Job
-from muster.ports.store import JobFilter, Page
+from muster.domain.experiments.experiments import EXPERIMENT_LABEL
+from muster.domain.job_notes import DELETED, NoteKind
+from muster.domain.jobs import ELSEWHERE, Job
+from muster.ports.store import NEWEST_FIRST, JobFilter, JobOrder, JobSort, Members, Page
 from muster.stores.codec import job_of
-from muster.stores.tables import job_labels, jobs
+from muster.stores.job_cursors import Position, cursor_of, position_of
+from muster.stores.tables import experiments, job_labels, job_notes, jobs
 
-Position = tuple[float, str]
+SORT_COLUMNS: dict[JobSort, Column[Any]] = {
+    JobSort.CREATED: jobs.c.created_at,
+    JobSort.STARTED: jobs.c.sort_started,
+    JobSort.ENDED: jobs.c.sort_ended,
+    JobSort.NAME: jobs.c.name,
+    JobSort.OWNER: jobs.c.owner,
+    JobSort.CLUSTER: jobs.c.cluster,
+    JobSort.VC: jobs.c.vc,
+    JobSort.STATE: jobs.c.state,
+    JobSort.PRIORITY: jobs.c.sort_priority,
+    JobSort.GPUS: jobs.c.sort_gpu_m,
+}
 
 
-def page_of_jobs(connection: Connection, where: JobFilter, *, limit: int, cursor: str | None) -> Page[Job]:
-    position = None if cursor is None else _position(cursor)
-    rows = connection.execute(page_query(where, position, limit + 1)).all()
+def page_of_jobs(
+    connection: Connection, where: JobFilter, order: JobOrder = NEWEST_FIRST, *, limit: int, cursor: str | None
+) -> Page[Job]:
+    position = None if cursor is None else position_of(cursor, order)
+    rows = connection.execute(page_query(where, position, limit + 1, order)).all()
     items = [job_of(row) for row in rows[:limit]]
-    more = len(rows) > limit and bool(items)
-    return Page(items=items, next_cursor=_cursor(items[-1]) if more else None)
+    if len(rows) <= limit or not items:
+        return Page(items)
+    last = rows[len(items) - 1]
+    value = None if order.by is JobSort.CREATED else getattr(last, SORT_COLUMNS[order.by].name)
+    return Page(items, cursor_of(order, value, last.created_at, last.id))
 
 
-def page_query(where: JobFilter, below: Position | None, limit: int) -> Select[Any] | CompoundSelect[Any]:
+def count_jobs(connection: Connection, where: JobFilter, most: int) -> int:
+    counted = select(jobs.c.id).where(*conditions_of(where)).limit(most).subquery()
+    return connection.execute(select(func.count()).select_from(counted)).scalar_one()
+
+
+def page_query(
+    where: JobFilter, behind: Position | None, limit: int, order: JobOrder = NEWEST_FIRST
+) -> Select[Any] | CompoundSelect[Any]:
+    if order != NEWEST_FIRST:
+        return _in_order(where, behind, limit, order)
     states = tuple(dict.fromkeys(where.states))
     if len(states) < 2:
-        return _one_state(where, states, below, limit)
-    parts = [select(_one_state(where, (state,), below, limit).subquery()) for state in states]
+        return _one_state(where, states, behind, limit)
+    parts = [select(_one_state(where, (state,), behind, limit).subquery()) for state in states]
     merged = union_all(*parts).subquery()
     return select(merged).order_by(merged.c.created_at.desc(), merged.c.id.desc()).limit(limit)
+
+
+def _in_order(where: JobFilter, behind: Position | None, limit: int, order: JobOrder) -> Select[Any]:
+    """Only ids are sorted, because whole rows are long."""
+    keys = [jobs.c.created_at, jobs.c.id]
+    if order.by is not JobSort.CREATED:
+        keys.insert(0, SORT_COLUMNS[order.by])
+    sorting = [key.desc() if order.is_descending else key.asc() for key in keys]
+    ids = select(jobs.c.id).where(*conditions_of(where))
+    if behind is not None:
+        place, here = tuple_(*keys), tuple_(*behind)
+        ids = ids.where(place < here if order.is_descending else place > here)
+    page = ids.order_by(*sorting).limit(limit).subquery()
+    return select(jobs).join(page, page.c.id == jobs.c.id).order_by(*sorting)
+
+
+def conditions_of(where: JobFilter) -> list[ColumnElement[bool]]:
+    """What a row of `jobs` has to be like."""
+    found = [*_conditions(where), *map(_has_label, where.labels)]
+    if where.states:
+        found.append(jobs.c.state.in_(where.states))
+    if where.created_after is not None:
+        found.append(jobs.c.created_at > where.created_after)
+    if where.created_before is not None:
+        found.append(jobs.c.created_at < where.created_before)
+    return found
 
 
 def _one_state(where: JobFilter, states: tuple[str, ...], below: Position | None, limit: int) -> Select[Any]:
@@ -66,9 +132,20 @@ def _conditions(where: JobFilter) -> list[ColumnElement[bool]]:
         found.append(jobs.c.vc == where.vc)
     if where.name is not None:
         found.append(jobs.c.name == where.name)
+    if where.sweep is not None:
+        found += [literal_column("sweep <> ''", Boolean), jobs.c.sweep == where.sweep]
+    elif where.members is Members.NONE:
+        found.append(jobs.c.sweep == "")
+    elif where.members is Members.ONLY:
+        found.append(jobs.c.sweep != "")
+    if where.leaves_out_deleted:
+        found.append(or_(jobs.c.cluster != ELSEWHERE, and_(~_is_deleted(), ~_is_of_deleted_experiment())))
     if where.text:
         columns = (jobs.c.name, jobs.c.owner, jobs.c.id)
         found.append(or_(*(column.icontains(where.text, autoescape=True) for column in columns)))
+    if where.reason:
+        ended = and_(~jobs.c.is_open, jobs.c.reason.icontains(where.reason, autoescape=True))
+        found.append(or_(ended, jobs.c.id.in_(where.open_with_reason)))
     return found
 
 
@@ -77,21 +154,11 @@ def _has_label(label: tuple[str, str]) -> ColumnElement[bool]:
     return exists().where(and_(other.c.job_id == jobs.c.id, other.c.key == label[0], other.c.value == label[1]))
 
 
-def _cursor(job: Job) -> str:
-    return base64.urlsafe_b64encode(f"{job.created_at!r} {job.id}".encode()).decode().rstrip("=")
+def _is_deleted() -> ColumnElement[bool]:
+    tag = job_notes.c.kind == str(NoteKind.TAG), job_notes.c.key == DELETED
+    return exists().where(job_notes.c.job_id == jobs.c.id, *tag)
 
 
-def _position(cursor: str) -> Position:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-        instant, job_id = text.split(" ", 1)
-        created_at = float(instant)
-    except ValueError:
-        raise _bad_cursor() from None
-    if not math.isfinite(created_at) or not job_id or "\0" in job_id:
-        raise _bad_cursor()
-    return created_at, job_id
-
-
-def _bad_cursor() -> Invalid:
-    return Invalid("the cursor is not valid", hint="pass the next_cursor of the previous page, or no cursor")
+def _is_of_deleted_experiment() -> ColumnElement[bool]:
+    of_job = job_labels.c.job_id == jobs.c.id, job_labels.c.key == EXPERIMENT_LABEL
+    return exists().where(*of_job, experiments.c.id == job_labels.c.value, experiments.c.is_deleted)

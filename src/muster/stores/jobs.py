@@ -14,14 +14,16 @@ from muster.domain.jobs import Job
 from muster.ports.store import RequestKey
 from muster.stores.codec import job_of, job_row, job_spec_columns, job_state_columns
 from muster.stores.events import forget_job_events
+from muster.stores.request_keys import check_same_request
 from muster.stores.tables import job_labels, jobs, request_keys
 
 _PROGRESS = (
     *("cluster", "state", "state_data", "is_open", "version", "attempt", "retries", "platform_retries"),
     *("started_at", "ended_at", "reason", "succeeded", "failed", "active"),
-    *("vc", "ran_s", "checkpoint_at", "preemptions", "sizes", "used"),
+    *("vc", "ran_s", "run_time_s", "running_since", "checkpoint_at", "preemptions", "sizes", "used"),
+    *("sort_started", "sort_ended", "sort_gpu_m", "tracking_url"),
 )
-_WISHES = ("mode", "framework", "priority", "package", "spec")
+_WISHES = ("mode", "framework", "priority", "package", "spec", "sort_priority")
 
 _INSERT = insert(jobs)
 _INSERT_LABEL = insert(job_labels)
@@ -148,11 +150,7 @@ def job_by_request(connection: Connection, key: RequestKey) -> Job | None:
     row = connection.execute(_BY_REQUEST, {"user": key.user, "key": key.key}).first()
     if row is None:
         return None
-    if key.digest and row.digest and row.digest != key.digest:
-        raise Conflict(
-            f"{key.user} has already used request key {key.key} for another request, which made job {row.name}",
-            hint="send a new Idempotency-Key with each new request, and the same one only to repeat it",
-        )
+    check_same_request(key, row.digest, f"job {row.name}")
     return job_of(row)
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from muster.domain.errors import Unavailable
 from muster.lib.backoff import exponential
+from muster.ports.log_records import Recorder
 from muster.stores.database_engines import (
     is_away,
     parse_url,
@@ -17,19 +18,31 @@ from muster.stores.database_engines import (
     unavailable,
     writing_engine,
 )
+from muster.stores.log_outbox import Outbox, name_receiver
 from muster.stores.schema_version import bring_to_head
 from muster.stores.sql_store import SqlStore
+from muster.stores.store_identity import ensure_store_id
 
 _log = structlog.get_logger("stores")
 
 
-async def open_store(url: str, epoch: int | None = None) -> SqlStore:
+async def open_store(url: str, epoch: int | None = None, recorder: Recorder | None = None) -> SqlStore:
     """Opens a store and upgrades its schema. Raises Invalid for an unusable URL, and Unavailable for a database that
     does not answer or whose schema is newer than this version of Muster. A server passes the epoch of its lease:
-    the store then refuses every write once another server has taken over."""
+    the store then refuses every write once another server has taken over. With a recorder, records of its events wait
+    in the outbox until a log server has them."""
     parsed = parse_url(url)
     writing, reading = await asyncio.to_thread(_prepare, parsed)
-    return SqlStore(writing, reading, epoch)
+    outbox = None if recorder is None else Outbox(await asyncio.to_thread(_receiver, writing), recorder)
+    return SqlStore(writing, reading, epoch, outbox)
+
+
+def _receiver(engine: Engine) -> str:
+    try:
+        with engine.begin() as connection:
+            return name_receiver(connection)
+    except SQLAlchemyError as error:
+        raise unavailable(error) from error
 
 
 async def prepare_database(url: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
@@ -59,6 +72,7 @@ def _prepare(url: URL) -> tuple[Engine, Engine]:
     writing, reading = writing_engine(url), reading_engine(url)
     try:
         bring_to_head(writing, reading, url)
+        ensure_store_id(writing, reading)
     except SQLAlchemyError as error:
         _dispose(writing, reading)
         raise unavailable(error) from error

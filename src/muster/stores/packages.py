@@ -5,7 +5,7 @@ from sqlalchemy import Connection, bindparam, delete, func, or_, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muster.domain.accounts import Package
-from muster.stores.tables import jobs, packages
+from muster.stores.tables import jobs, packages, sweeps
 
 # The same digest means the same archive, so a second upload changes nothing, not even the time.
 _INSERT = {
@@ -18,6 +18,9 @@ _BYTES = select(func.sum(packages.c.size_bytes)).where(packages.c.owner == bindp
 _REMOVE = delete(packages).where(packages.c.digest == bindparam("the_digest"))
 _IN_USE = select(jobs.c.package).where(jobs.c.package.is_not(None)).distinct()
 _WITH_INPUTS = select(jobs.c.spec).where(jobs.c.spec.like('%"inputs":[{%'))
+
+_OPEN_SWEEPS = select(sweeps.c.spec).where(sweeps.c.ended_at.is_(None))
+_SWEPT = select(sweeps.c.package).where(sweeps.c.ended_at.is_(None), sweeps.c.package.is_not(None))
 
 
 def package_bytes(connection: Connection, owner: str) -> int:
@@ -52,9 +55,10 @@ def package_by_digest(connection: Connection, digest: str, owner: str | None) ->
 
 def packages_in_use(connection: Connection, ended_after: float | None) -> set[str]:
     """The digests of the packages and inputs of all jobs, or of those that are open or ended after the instant. Few
-    jobs have inputs, so those are read from their specs."""
+    jobs have inputs, so those are read from their specs. Members of open sweeps are still to be made."""
     recent = true() if ended_after is None else or_(jobs.c.is_open, jobs.c.ended_at > ended_after)
-    specs = connection.execute(_WITH_INPUTS.where(recent)).scalars()
+    specs = [*connection.execute(_WITH_INPUTS.where(recent)).scalars(), *connection.execute(_OPEN_SWEEPS).scalars()]
     inputs = (one for spec in specs for one in from_json(spec).get("inputs", ()))
     in_use = connection.execute(_IN_USE.where(recent)).scalars()
-    return {*in_use, *(str(one["source"]).partition("/")[0] for one in inputs)}
+    to_come = connection.execute(_SWEPT).scalars()
+    return {*in_use, *to_come, *(str(one["source"]).partition("/")[0] for one in inputs)}

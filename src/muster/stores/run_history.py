@@ -14,7 +14,10 @@ from muster.stores.codec import job_of
 from muster.stores.tables import jobs, tasks
 
 _LAST_ENDED = (
-    select(jobs).where(~jobs.c.is_open).order_by(jobs.c.ended_at.desc(), jobs.c.id.desc()).limit(bindparam("most"))
+    select(jobs)
+    .where(~jobs.c.is_open, jobs.c.ended_at.is_not(None))
+    .order_by(jobs.c.ended_at.desc(), jobs.c.id.desc())
+    .limit(bindparam("most"))
 )
 _RECENT = union_all(
     select(jobs.c.id).where(jobs.c.is_open),

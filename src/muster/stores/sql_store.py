@@ -12,31 +12,64 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 
 from muster.domain.accounts import Identity, Package, Token, User
+from muster.domain.alerting.alert_records import AlertRecord, Silence
+from muster.domain.alerting.notices import NoticeSettings, QueuedNotice
 from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
+from muster.domain.experiments.experiments import Experiment
+from muster.domain.experiments.job_metrics import MetricPoint, MetricSeries
+from muster.domain.experiments.models import Model
+from muster.domain.experiments.past_jobs import PastJob
+from muster.domain.experiments.runs import Run
+from muster.domain.experiments.sweeps import MemberCounts, MemberValue, Sweep
+from muster.domain.job_notes import JobNote
 from muster.domain.jobs import Job
+from muster.domain.log_records import LogRecord
 from muster.domain.nodes import NodeMark
+from muster.domain.schedule import TaskSpan
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
 from muster.domain.templates import Template
-from muster.domain.usage_report import JobRun, ReportWindow
-from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
+from muster.domain.usage.usage_report import JobRun, ReportWindow
+from muster.ports.store import (
+    NEWEST_FIRST,
+    AuditFilter,
+    Change,
+    JobFilter,
+    JobOrder,
+    Page,
+    RequestKey,
+    Spent,
+    SweepFilter,
+)
 from muster.stores import (
     accounts,
+    alerting,
+    audit,
     events,
+    experiments,
     identities,
     job_listing,
+    job_metrics,
+    job_notes,
     jobs,
+    log_outbox,
+    models,
     node_marks,
     packages,
+    past_jobs,
     run_history,
+    runs,
     secrets,
+    sweeps,
+    task_spans,
     tasks,
     templates,
     usage_report,
 )
 from muster.stores.committing import Committer
 from muster.stores.database_engines import READERS, unavailable
+from muster.stores.store_identity import read_store_id
 
 T = TypeVar("T")
 _PING_AGAIN_S = 1.0
@@ -45,12 +78,15 @@ _PING_AGAIN_S = 1.0
 class SqlStore:
     """Implements `ports.store.Store`. `opening.open_store` creates it inside a running event loop."""
 
-    def __init__(self, writing: Engine, reading: Engine, epoch: int | None = None) -> None:
+    def __init__(
+        self, writing: Engine, reading: Engine, epoch: int | None = None, outbox: log_outbox.Outbox | None = None
+    ) -> None:
         self._writing = writing
         self._reading = reading
-        self._committer = Committer(writing, epoch)
+        self._committer = Committer(writing, epoch, outbox)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="muster-store-reader")
         self._closed = False
+        self._store_id = ""
         self._pinged_at = -math.inf
 
     async def apply(self, change: Change) -> list[Event]:
@@ -72,10 +108,15 @@ class SqlStore:
     async def job_by_request(self, key: RequestKey) -> Job | None:
         return await self._read(lambda connection: jobs.job_by_request(connection, key))
 
-    async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
+    async def jobs(
+        self, where: JobFilter, *, limit: int, cursor: str | None = None, order: JobOrder = NEWEST_FIRST
+    ) -> Page[Job]:
         return await self._read(
-            lambda connection: job_listing.page_of_jobs(connection, where, limit=limit, cursor=cursor)
+            lambda connection: job_listing.page_of_jobs(connection, where, order, limit=limit, cursor=cursor)
         )
+
+    async def count_jobs(self, where: JobFilter, *, most: int) -> int:
+        return await self._read(lambda connection: job_listing.count_jobs(connection, where, most))
 
     async def open_jobs(self) -> list[Job]:
         return await self._read(jobs.open_jobs)
@@ -105,6 +146,12 @@ class SqlStore:
             if (after := page.last) is None:
                 return
 
+    async def task_spans(self, window: ReportWindow, clusters: Sequence[str], *, limit: int) -> list[TaskSpan]:
+        return await self._read(partial(task_spans.task_spans, window=window, clusters=clusters, limit=limit))
+
+    async def past_jobs(self, window: ReportWindow, cluster: str, owner: str | None, *, limit: int) -> list[PastJob]:
+        return await self._read(partial(past_jobs.past_jobs, window=window, cluster=cluster, owner=owner, limit=limit))
+
     async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
         return await self._read(lambda connection: tasks.tasks_of_job(connection, job_id, attempt))
 
@@ -118,8 +165,41 @@ class SqlStore:
             lambda connection: events.select_events(connection, after=after, job_id=job_id, prefix=prefix, limit=limit)
         )
 
+    async def audit(self, where: AuditFilter, *, limit: int, before: int | None = None) -> Page[Event]:
+        return await self._read(partial(audit.page_of_audit, where=where, limit=limit, before=before))
+
+    async def store_id(self) -> str:
+        if not self._store_id:
+            self._store_id = await self._read(read_store_id)
+        return self._store_id
+
     async def last_event(self) -> int:
         return await self._read(events.last_event)
+
+    async def metric_series(
+        self, job_ids: Sequence[str], *, names: Sequence[str] = (), attempt: int | None = None
+    ) -> list[MetricSeries]:
+        return await self._read(partial(job_metrics.series_of, job_ids=job_ids, names=names, attempt=attempt))
+
+    async def runs(
+        self, where: JobFilter, *, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
+    ) -> list[Run]:
+        return await self._read(partial(runs.runs, where=where, limit=limit, ids=ids, metrics=metrics))
+
+    async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
+        return await self._read(lambda connection: job_metrics.points_of(connection, job_id, attempt, name))
+
+    async def metric_cursor(self, job_id: str, source: str) -> int:
+        return await self._read(lambda connection: job_metrics.position_of(connection, job_id, source))
+
+    async def notes(self, job_ids: Sequence[str]) -> list[JobNote]:
+        return await self._read(lambda connection: job_notes.notes_of(connection, job_ids))
+
+    async def experiment(self, experiment_id: str) -> Experiment | None:
+        return await self._read(lambda connection: experiments.experiment_by_id(connection, experiment_id))
+
+    async def experiments(self, owner: str | None) -> list[Experiment]:
+        return await self._read(lambda connection: experiments.experiments_of(connection, owner))
 
     async def user(self, name: str) -> User | None:
         return await self._read(lambda connection: accounts.user_by_name(connection, name))
@@ -166,8 +246,95 @@ class SqlStore:
     async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
         return await self._read(lambda connection: secrets.sealed_secrets(connection, owner_id, names))
 
+    async def log_records(self, *, limit: int) -> list[LogRecord]:
+        return await self._read(lambda connection: log_outbox.oldest_records(connection, limit))
+
+    async def count_log_records(self) -> int:
+        return await self._read(log_outbox.count_records)
+
+    async def receiver(self) -> str:
+        return await self._read(log_outbox.receiver_of)
+
     async def is_restored(self) -> bool:
         return await self._read(events.is_restored)
+
+    async def sweep(self, sweep_id: str) -> Sweep:
+        return await self._read(lambda connection: sweeps.sweep_by_id(connection, sweep_id))
+
+    async def find_sweep(self, owner: str | None, name: str) -> Sweep | None:
+        return await self._read(lambda connection: sweeps.find_sweep(connection, owner, name))
+
+    async def sweep_by_request(self, key: RequestKey) -> Sweep | None:
+        return await self._read(lambda connection: sweeps.sweep_by_request(connection, key))
+
+    async def sweeps(self, where: SweepFilter, *, limit: int, cursor: str | None = None) -> Page[Sweep]:
+        return await self._read(partial(sweeps.page_of_sweeps, where=where, limit=limit, cursor=cursor))
+
+    async def open_sweeps(self) -> list[Sweep]:
+        return await self._read(sweeps.open_sweeps)
+
+    async def member_counts(self, sweep_ids: Sequence[str]) -> dict[str, MemberCounts]:
+        return await self._read(lambda connection: sweeps.member_counts(connection, sweep_ids))
+
+    async def members(self, sweep_id: str, states: Sequence[str] = (), *, after: int = 0, limit: int) -> list[Job]:
+        return await self._read(
+            lambda connection: sweeps.page_of_members(connection, sweep_id, states, after=after, limit=limit)
+        )
+
+    async def member_values(self, sweep: Sweep) -> list[MemberValue]:
+        return await self._read(lambda connection: sweeps.member_values(connection, sweep))
+
+    async def models(self, owner: str | None) -> list[Model]:
+        return await self._read(lambda connection: models.newest_models(connection, owner))
+
+    async def model_versions(self, owner: str | None, name: str) -> list[Model]:
+        return await self._read(lambda connection: models.model_versions(connection, owner, name))
+
+    async def model(self, owner: str, name: str, version: int | None) -> Model | None:
+        return await self._read(lambda connection: models.found_model(connection, owner, name, version))
+
+    async def model_by_id(self, model_id: str) -> Model | None:
+        return await self._read(lambda connection: models.model_by_id(connection, model_id))
+
+    async def last_model_version(self, owner: str, name: str) -> int:
+        return await self._read(lambda connection: models.last_model_version(connection, owner, name))
+
+    async def removed_models(self) -> list[str]:
+        return await self._read(models.removed_models)
+
+    async def model_bytes(self, owner: str) -> int:
+        return await self._read(lambda connection: models.model_bytes(connection, owner))
+
+    async def open_alerts(self) -> list[AlertRecord]:
+        return await self._read(alerting.open_alerts)
+
+    async def alert_history(
+        self, *, owner: str | None, since: float, until: float, rule: str | None, limit: int
+    ) -> list[AlertRecord]:
+        return await self._read(
+            partial(alerting.alert_history, owner=owner, since=since, until=until, rule=rule, limit=limit)
+        )
+
+    async def silences(self) -> list[Silence]:
+        return await self._read(alerting.all_silences)
+
+    async def due_notices(self, now: float, *, limit: int) -> list[QueuedNotice]:
+        return await self._read(partial(alerting.due_notices, now=now, limit=limit))
+
+    async def next_notice_at(self) -> float | None:
+        return await self._read(alerting.next_notice_at)
+
+    async def notices_of(self, user_id: str, *, limit: int) -> list[QueuedNotice]:
+        return await self._read(partial(alerting.notices_of, user_id=user_id, limit=limit))
+
+    async def notice_settings(self) -> list[NoticeSettings]:
+        return await self._read(alerting.all_settings)
+
+    async def notice_settings_of(self, user_id: str) -> NoticeSettings | None:
+        return await self._read(partial(alerting.settings_of, user_id=user_id))
+
+    async def told_until(self) -> int | None:
+        return await self._read(alerting.told_until)
 
     async def ping(self) -> None:
         """Raises Unavailable if the database cannot be read and written. Calls within a second share one write."""

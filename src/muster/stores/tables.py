@@ -22,13 +22,20 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0011"
+HEAD = "0019"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
 SERVER_LEASE = "server"
+STORE_COUNTER = "store"
+"""Its value is the id of the store."""
 RESTORED_COUNTER = "restored"
 """Exists while the database is as a backup left it, and nobody has released it yet."""
+
+NOTICES_COUNTER = "notices"
+"""The number of the last event of which users were told."""
+RECEIVER_COUNTER = "receiver"
+"""The name of this database at the log server, as a number."""
 
 metadata = MetaData()
 
@@ -66,6 +73,18 @@ jobs = Table(
     Column("preemptions", Integer, nullable=False, server_default="0"),
     Column("sizes", Text, nullable=False, server_default="[]"),
     Column("used", Text),
+    # Pages are sorted by these. Jobs that have not started, or not ended, count as if that were far in the future.
+    Column("sort_started", Double, nullable=False, server_default="9e15"),
+    Column("sort_ended", Double, nullable=False, server_default="9e15"),
+    Column("sort_priority", Integer, nullable=False, server_default="1"),
+    Column("sort_gpu_m", _NUMBER, nullable=False, server_default="0"),
+    Column("tracking_url", Text, nullable=False, server_default=""),
+    Column("sweep", Text, nullable=False, server_default=""),
+    Column("member", Integer, nullable=False, server_default="0"),
+    Column("run_time_s", Double, nullable=False, server_default="0"),
+    Column("running_since", Double),
+    # Those of the spec, by themselves: many jobs are compared by them, and specs are long.
+    Column("params", Text, nullable=False, server_default="{}"),
 )
 
 
@@ -79,6 +98,9 @@ _partial("uq_jobs_open_name", jobs.c.owner, jobs.c.name, sqlite="is_open = 1", p
 _partial("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite="is_open = 1", postgresql="is_open")
 _partial("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite="is_open = 0", postgresql="NOT is_open")
 _partial("ix_jobs_package", jobs.c.package, sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
+# Most jobs belong to no sweep, and pay nothing for the members of others.
+_partial("ix_jobs_sweep_state", jobs.c.sweep, jobs.c.state, sqlite="sweep <> ''", postgresql="sweep <> ''")
+_partial("ix_jobs_sweep_member", jobs.c.sweep, jobs.c.member, sqlite="sweep <> ''", postgresql="sweep <> ''")
 # Pages are newest first by (created_at, id), so the index of each common filter has its own column, then that order.
 # The first index also contains the columns of a text search, so that a search reads only the index.
 Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id, jobs.c.owner, jobs.c.name)
@@ -89,6 +111,10 @@ Index("ix_jobs_cluster", jobs.c.cluster, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_cluster_state", jobs.c.cluster, jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_vc", jobs.c.vc, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_name", jobs.c.name, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_sort_started", jobs.c.sort_started, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_sort_ended", jobs.c.sort_ended, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_sort_priority", jobs.c.sort_priority, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_sort_gpu_m", jobs.c.sort_gpu_m, jobs.c.created_at, jobs.c.id)
 
 job_labels = Table(
     "job_labels",
@@ -149,6 +175,82 @@ events = Table(
     Column("data", Text, nullable=False),
 )
 Index("ix_events_job", events.c.job_id, events.c.seq)
+
+log_outbox = Table(
+    "log_outbox",
+    metadata,
+    Column("seq", _NUMBER, primary_key=True, autoincrement=False),
+    Column("receiver", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+metric_series = Table(
+    "metric_series",
+    metadata,
+    Column("id", _NUMBER, primary_key=True, autoincrement=False),
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("points", Integer, nullable=False),
+    Column("last_step", _NUMBER, nullable=False),
+    Column("last_at", Double, nullable=False),
+    Column("last_value", Double, nullable=False),
+    Column("last_special", Text, nullable=False),
+    Column("lowest_step", _NUMBER),
+    Column("lowest_value", Double),
+    Column("highest_step", _NUMBER),
+    Column("highest_value", Double),
+)
+Index("uq_metric_series", metric_series.c.job_id, metric_series.c.attempt, metric_series.c.name, unique=True)
+Index("ix_metric_series_name", metric_series.c.name, metric_series.c.job_id, metric_series.c.attempt)
+
+# SQLite stores NaN as NULL. A value that is not finite is 0 here, and its name is in `special`.
+metric_points = Table(
+    "metric_points",
+    metadata,
+    Column("series", _NUMBER, ForeignKey("metric_series.id", ondelete="CASCADE"), nullable=False),
+    Column("step", _NUMBER, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("value", Double, nullable=False),
+    Column("special", Text, nullable=False),
+    PrimaryKeyConstraint("series", "step", "at", "value", "special"),
+    sqlite_with_rowid=False,
+)
+
+metric_cursors = Table(
+    "metric_cursors",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("position", _NUMBER, nullable=False),
+    PrimaryKeyConstraint("job_id", "source"),
+)
+
+# Parameters and tags that a program has noted about its job, besides those of the spec.
+job_notes = Table(
+    "job_notes",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    PrimaryKeyConstraint("job_id", "kind", "key"),
+)
+
+# What runs outside of Muster are grouped by, which report here with another system's client.
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("is_deleted", Boolean, nullable=False),
+    Column("tags", Text, nullable=False),
+)
+Index("uq_experiments_name", experiments.c.owner, experiments.c.name, unique=True)
 
 counters = Table(
     "counters",
@@ -251,6 +353,54 @@ templates = Table(
     PrimaryKeyConstraint("name", "version"),
 )
 
+sweeps = Table(
+    "sweeps",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("ended_at", Double),
+    Column("version", Integer, nullable=False),
+    Column("made", Integer, nullable=False),
+    Column("stopped_by", Text, nullable=False),
+    Column("package", Text),
+    Column("request_key", Text),
+    Column("request_digest", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+)
+# A name is free again once its sweep has ended.
+_partial(
+    "uq_sweeps_open_name",
+    sweeps.c.owner,
+    sweeps.c.name,
+    sqlite="ended_at IS NULL",
+    postgresql="ended_at IS NULL",
+    unique=True,
+)
+Index("uq_sweeps_request", sweeps.c.owner, sweeps.c.request_key, unique=True)
+Index("ix_sweeps_newest", sweeps.c.created_at, sweeps.c.id)
+Index("ix_sweeps_owner", sweeps.c.owner, sweeps.c.created_at, sweeps.c.id)
+Index("ix_sweeps_name", sweeps.c.name, sweeps.c.created_at, sweeps.c.id)
+
+models = Table(
+    "models",
+    metadata,
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("size_bytes", _NUMBER, nullable=False),
+    Column("job_id", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("lineage", Text, nullable=False),
+    Column("files", Text, nullable=False),
+    PrimaryKeyConstraint("owner", "name", "version"),
+)
+Index("ix_models_job", models.c.job_id)
+
 packages = Table(
     "packages",
     metadata,
@@ -271,4 +421,54 @@ node_marks = Table(
     Column("by", Text, nullable=False),
     Column("at", Double, nullable=False),
     PrimaryKeyConstraint("cluster", "node"),
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("phase", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("since", Double, nullable=False),
+    Column("fired_at", Double),
+    Column("resolved_at", Double),
+    Column("body", Text, nullable=False),
+)
+Index("ix_alerts_phase", alerts.c.phase, alerts.c.resolved_at)
+Index("ix_alerts_fired", alerts.c.fired_at, alerts.c.id)
+
+alert_silences = Table(
+    "alert_silences",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("rule", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("until", Double, nullable=False),
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    # What it tells and its way: what was queued once is not queued again.
+    Column("key", Text, primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("lane", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    # When it is tried next; null when it was sent or given up.
+    Column("due_at", Double),
+    Column("sent_at", Double),
+    Column("body", Text, nullable=False),
+)
+Index("ix_notices_due", notices.c.due_at, notices.c.lane, notices.c.at)
+Index("ix_notices_user", notices.c.user_id, notices.c.at)
+
+notice_settings = Table(
+    "notice_settings",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("body", Text, nullable=False),
 )

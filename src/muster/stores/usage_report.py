@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, Row, Select, select, tuple_
 
 from muster.domain.resources import WHOLE_GPU
-from muster.domain.usage_report import JobRun, ReportWindow, TaskRun
+from muster.domain.usage.usage_report import JobRun, ReportWindow, TaskRun
 from muster.domain.used_resources import UsedResources
 from muster.stores.tables import jobs, tasks
 

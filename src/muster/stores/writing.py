@@ -18,11 +18,18 @@ from muster.stores.accounts import (
     why_token_not_inserted,
     why_user_not_inserted,
 )
+from muster.stores.alerting import write_alerting
+from muster.stores.experiments import put_experiment, why_experiment_not_put
 from muster.stores.identities import insert_identity, remove_identity, why_identity_not_inserted
+from muster.stores.job_metrics import store_metrics
+from muster.stores.job_notes import put_notes, remove_notes
 from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
+from muster.stores.log_outbox import drop_oldest, remove_delivered
+from muster.stores.models import insert_model, remove_models, why_model_not_inserted
 from muster.stores.node_marks import put_mark, remove_mark
 from muster.stores.packages import insert_package, remove_package
 from muster.stores.secrets import put_secret, remove_secret, remove_secrets_of, remove_secrets_of_job
+from muster.stores.sweeps import insert_sweep, remove_empty_sweeps, update_sweep, why_sweep_not_inserted
 from muster.stores.tasks import put_tasks
 from muster.stores.templates import insert_template, remove_template, why_template_not_inserted
 
@@ -55,6 +62,12 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
         found = why_identity_not_inserted(connection, change.new_identity)
     if found is None and change.template is not None:
         found = why_template_not_inserted(connection, change.template)
+    if found is None and change.new_model is not None:
+        found = why_model_not_inserted(connection, change.new_model)
+    if found is None and change.experiment is not None:
+        found = why_experiment_not_put(connection, change.experiment)
+    if found is None and change.new_sweep is not None:
+        found = why_sweep_not_inserted(connection, change.new_sweep, change.sweep_key)
     if found is None and change.new_job is not None:
         found = why_not_inserted(connection, change.new_job, change.request_key)
     if found is None and change.tasks:
@@ -69,9 +82,12 @@ def _touches_only_jobs(change: Change) -> bool:
         *(change.new_token, change.removed_token, change.used_token),
         *(change.new_identity, change.removed_identity, change.new_package, change.removed_package),
         *(change.node_mark, change.unmarked_node, change.secret, change.removed_secret),
-        *(change.template, change.removed_template),
+        *(change.template, change.removed_template, change.delivered, change.kept_records, change.metrics),
+        *(change.new_sweep, change.sweep, change.emptied_sweeps_before, change.new_model, change.alerting),
+        change.experiment,
     )
-    return all(part is None for part in others) and not change.secrets
+    several = (change.secrets, change.notes, change.removed_notes, change.removed_models)
+    return all(part is None for part in others) and not any(several)
 
 
 def _write_together(connection: Connection, changes: Sequence[Change]) -> None:
@@ -127,3 +143,27 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_template(connection, change.removed_template)
     if change.template is not None:
         insert_template(connection, change.template, change.kept_versions)
+    if change.delivered is not None:
+        remove_delivered(connection, change.delivered)
+    if change.kept_records is not None:
+        drop_oldest(connection, change.kept_records)
+    if change.metrics is not None:
+        store_metrics(connection, change.metrics)
+    if change.removed_notes:
+        remove_notes(connection, change.removed_notes)
+    if change.notes:
+        put_notes(connection, change.notes)
+    if change.experiment is not None:
+        put_experiment(connection, change.experiment)
+    if change.new_sweep is not None:
+        insert_sweep(connection, change.new_sweep, change.sweep_key)
+    if change.sweep is not None:
+        update_sweep(connection, change.sweep)
+    if change.emptied_sweeps_before is not None:
+        remove_empty_sweeps(connection, change.emptied_sweeps_before)
+    if change.new_model is not None:
+        insert_model(connection, change.new_model)
+    if change.removed_models:
+        remove_models(connection, change.removed_models)
+    if change.alerting is not None:
+        write_alerting(connection, change.alerting)

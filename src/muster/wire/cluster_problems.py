@@ -24,7 +24,7 @@ def refused(error: ValidationError, document: Document, root: type[BaseModel], p
 
 def located(document: Document, *problems: Problem) -> Invalid:
     """Returns the problems, each with its line, and without any password that somebody wrote into the file."""
-    secrets = sorted(_passwords(document.data), key=len, reverse=True)
+    secrets = sorted(passwords_in(document.data), key=len, reverse=True)
     return Invalid(
         "", problems=tuple(replace(_without(secrets, found), line=document.line(found.path)) for found in problems)
     )
@@ -60,12 +60,13 @@ def _without(secrets: list[str], problem: Problem) -> Problem:
     return replace(problem, message=message)
 
 
-def _passwords(data: Any) -> Iterator[str]:
+def passwords_in(data: Any) -> Iterator[str]:
+    """What stands under the name of a password, wherever it is in the document."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key in PASSWORDS and value not in (None, ""):
                 yield str(value)
-            yield from _passwords(value)
+            yield from passwords_in(value)
     elif isinstance(data, list):
         for item in data:
-            yield from _passwords(item)
+            yield from passwords_in(item)

@@ -1,9 +1,9 @@
 """Builds what the API answers about what a job used. Figures are rounded here, for people and programs alike."""
 
 from muster.api.job_usage import AttemptUseOut, GpuUseOut, JobUseOut, TaskUseOut, UseOut
-from muster.domain.job_usage import AttemptUse, JobUse, TaskUse
 from muster.domain.jobs import Job
-from muster.domain.usage_advice import advice
+from muster.domain.usage.job_usage import AttemptUse, JobUse, TaskUse
+from muster.domain.usage.usage_advice import advice
 from muster.domain.used_resources import UsageSum, UsedGpu, sum_of_task
 from muster.lib.quantities import gpu_number
 

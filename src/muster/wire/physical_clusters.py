@@ -31,6 +31,7 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
         conda=model.conda,
         description=model.description,
         access=model.access.access(),
+        gpu_hour_price=model.gpu_hour_price,
         reserved=model.reserved.reserved(),
         line=document.line("name") or document.line("backend"),
     )

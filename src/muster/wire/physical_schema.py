@@ -193,6 +193,9 @@ class SharedIn(Strict):
     reserved: ReservedIn = Field(
         default_factory=ReservedIn, description="What is kept on each node for the machine itself."
     )
+    gpu_hour_price: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = Field(
+        None, description="What an hour of one GPU costs, in your currency; the history of jobs says what each cost."
+    )
 
 
 SHARED_PARTS: Parts = {"folders": FolderIn, "access": AccessIn, "reserved": ReservedIn}

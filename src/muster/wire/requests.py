@@ -7,7 +7,8 @@ from pydantic.alias_generators import to_camel
 
 from muster.domain import templates
 from muster.domain.accounts import TokenScope, UserRole
-from muster.domain.faults import FaultKind
+from muster.domain.experiments.job_metrics import LONGEST_NAME, MOST_STEP
+from muster.domain.failures.faults import FaultKind
 from muster.domain.specs import Priority
 from muster.wire.spec_schema import Seconds
 
@@ -19,6 +20,8 @@ class Request(BaseModel):
 PAGE_PATTERN = r"^/([^\s/\\][^\s\\]*)?$"
 """A path that no browser reads as the address of another host, as `//host` and `/\\host` are."""
 USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
+MYSELF = "me"
+"""Where the API asks for a user, this is the one who asks."""
 DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 Groups = Annotated[list[Annotated[str, Field(pattern=USER_PATTERN)]], Field(max_length=100)]
 
@@ -45,6 +48,20 @@ class BulkIn(Request):
     jobs: list[SubmitIn] = Field(default_factory=list, min_length=1, max_length=1_000)
 
 
+class MetricPointIn(Request):
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    step: int = Field(0, ge=-MOST_STEP, le=MOST_STEP)
+    at: AwareDatetime = Field(description="When it was measured. It tells a repeated report from a new one.")
+    value: float | Literal["NaN", "Infinity", "-Infinity"]
+
+
+class MetricsIn(Request):
+    """Points of metrics. Those that are stored already are not stored again, so that a report may be repeated."""
+
+    attempt: int | None = Field(None, ge=1, le=1_000_000, description="The newest one if it is absent.")
+    points: list[MetricPointIn] = Field(min_length=1, max_length=5000)
+
+
 class EndedJobIn(Request):
     """A job that ended elsewhere."""
 
@@ -65,8 +82,45 @@ class ImportIn(Request):
     jobs: list[EndedJobIn] = Field(min_length=1, max_length=1_000)
 
 
+class ModelIn(Request):
+    """Outputs of a job that are to be kept as a version of a model."""
+
+    job: str = Field(min_length=1, max_length=100, description="The id or name of the job.")
+    path: str = Field("", max_length=4096, description="A file or folder of its outputs; all of them if it is empty.")
+    name: str = Field(min_length=1, max_length=63)
+    description: str = Field("", max_length=1000, pattern=r"^[^\x00]*$")
+    attempt: int | None = Field(None, ge=1, le=1_000_000, description="The newest if absent.")
+
+
 class KillIn(Request):
     grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+
+
+class StopTasksIn(Request):
+    tasks: list[Annotated[str, Field(max_length=100)]] = Field(
+        min_length=1, max_length=100_000, description="Each by role and index, such as `worker-0`."
+    )
+    grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+
+
+INSTALLATION_PATTERN = r"^[0-9a-f]{16}$"
+Installation = Annotated[str, Field(pattern=INSTALLATION_PATTERN)]
+
+
+class HandOnIn(Request):
+    """An attempt of a job of another server."""
+
+    server: Installation = Field(description="The installation that hands it on.")
+    cluster: str = Field(min_length=1, max_length=100, description="What that one calls the cluster that this is.")
+    to: Installation = Field(description="The installation that is meant; another one refuses the job.")
+    via: list[Installation] = Field(max_length=16, description="All that it came through, `server` among them.")
+    job: str = Field(min_length=1, max_length=64, pattern=r"^[0-9a-z]+$", description="Its id there.")
+    attempt: int = Field(ge=1, le=1_000_000)
+    owner: str = Field(min_length=1, max_length=100, description="Whose job it is there.")
+    spec: dict[str, Any]
+    secrets: dict[Annotated[str, Field(max_length=253)], Annotated[str, Field(max_length=4 << 20)]] = Field(
+        default_factory=dict, repr=False, description="The values of its secrets by name, in Base64."
+    )
 
 
 class BumpIn(Request):
@@ -235,3 +289,45 @@ class EnvironmentTestIn(Request):
         None, max_length=253, description="If absent the server's default, or the one that has it."
     )
     node: str | None = Field(None, max_length=253, description="All nodes that offer it if absent.")
+
+
+PolicyName = Literal["default", "fair", "fifo", "first-fit", "easy", "las", "ssf", "srsf"]
+
+
+GpuModel = Annotated[str, Field(min_length=1, max_length=100)]
+GpuCount = Annotated[int, Field(ge=-100_000, le=100_000)]
+
+
+class SimulatedVariantIn(Request):
+    """One way to run the same jobs."""
+
+    policy: PolicyName = "default"
+    title: str = Field("", max_length=100)
+    more_gpus: dict[GpuModel, GpuCount] = Field(
+        default_factory=dict, max_length=20, description="How many more there are of each model; fewer if negative."
+    )
+
+
+class SimulationIn(Request):
+    cluster: str | None = Field(None, max_length=253, description="Whose jobs are replayed; the default one if absent.")
+    since: str = Field("7d", max_length=100, description="ISO time, or an age such as 30d.")
+    until: str | None = Field(None, max_length=100, description="ISO time, or an age such as 1d; now if absent.")
+    only_own: bool = Field(False, description="Replay your own jobs only.")
+    durations: Literal["unknown", "exact", "limit"] = Field(
+        "unknown", description="What policies know about run times in advance."
+    )
+    preemption_cost: str = Field(
+        "0",
+        pattern=r"^(0|none|helios|checkpoint:[1-9][0-9]{0,6}(s|m|h|d))$",
+        description="What a preemption costs: 0, helios, checkpoint:30m, or none for no preemption at all.",
+    )
+    variants: list[SimulatedVariantIn] = Field(
+        default_factory=lambda: [SimulatedVariantIn()], min_length=1, max_length=4
+    )
+
+
+class ClusterFileIn(Request):
+    text: str = Field(max_length=1 << 20, description="The whole file.")
+    base: str | None = Field(
+        None, pattern=DIGEST_PATTERN, description="The `sha256` of the version that was edited; absent for a new file."
+    )

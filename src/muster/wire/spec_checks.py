@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from muster.domain.errors import Problem
+from muster.domain.experiments.params import PARAM
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
 from muster.wire.spec_schema import (
@@ -22,12 +23,11 @@ from muster.wire.spec_schema import (
     TEXT_HINT,
 )
 
-PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
 MAX_TASK_BYTES = 1536 << 10
 """Linux starts no program whose arguments and variables have more than 2 MiB together, and some are Muster's own."""
 MAX_LAUNCH_BYTES = 64 << 20
-"""Of the commands and variables of all tasks together, which are composed at once."""
+"""The most for the commands and variables of all tasks together, which are composed at once."""
 _SEARCHED = 100
 """The most names that a hint is searched among and lists."""
 _LONGEST_GUESSED = 200
@@ -65,7 +65,7 @@ def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _terminals(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """As in Kubernetes, a terminal without standard input is refused: nobody could type there."""
+    """Refuse a terminal without standard input, as Kubernetes does: nobody could type there."""
     roles = _mapping(data.get("roles"))
     places = {f"roles.{name}.": _mapping(role) for name, role in roles.items()} if roles else {"": data}
     for place, role in places.items():

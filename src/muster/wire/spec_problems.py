@@ -28,7 +28,7 @@ MAX_PROBLEMS = 100
 """The most problems that are reported of one file or request."""
 MAX_KEYS = 20_000
 """The most keys that a mapping of a spec has: each that is unknown would be a problem, and cost time and memory."""
-_UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
+_UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|SpanIn|list\[.*\]|function-.*|\[key\])$")
 _PATTERN_HINTS = {
     NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
     ROLE_PATTERN: "letters, digits, '_' and '-', at most 32, a letter first",

@@ -6,8 +6,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from muster.domain import extended_resources
+from muster.domain.experiments.metric_patterns import LONGEST_PATTERN, MOST_PATTERNS, pattern_problem
 from muster.domain.specs import IMAGE_WORKDIR, Framework, Needed, Priority, Spread
 from muster.lib import quantities
+from muster.wire.sweep_schema import SweepIn
 
 NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
 ROLE_PATTERN = r"^[A-Za-z]([A-Za-z0-9_-]{0,30}[A-Za-z0-9])?$"
@@ -97,6 +99,12 @@ def _workdir(value: str) -> str:
     """Checks that it is the word for the image's own folder, or an absolute path."""
     if value != IMAGE_WORKDIR and (not value.startswith("/") or ".." in value.split("/") or not value.isprintable()):
         raise ValueError(f"expected `{IMAGE_WORKDIR}` or an absolute path in the image, without '..'")
+    return value
+
+
+def _metric_pattern(value: str) -> str:
+    if problem := pattern_problem(value):
+        raise ValueError(problem)
     return value
 
 
@@ -303,8 +311,15 @@ Inputs = Annotated[
         _inputs, json_schema_input_type=str | InputIn | Annotated[list[str | InputIn], Field(max_length=MAX_INPUTS)]
     ),
 ]
+MetricPattern = Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN), AfterValidator(_metric_pattern)]
 Outputs = Annotated[
     list[InnerPath], BeforeValidator(_listed, json_schema_input_type=InnerPath | list[InnerPath]), Field(max_length=100)
+]
+
+Metrics = Annotated[
+    list[MetricPattern],
+    BeforeValidator(_listed, json_schema_input_type=MetricPattern | list[MetricPattern]),
+    Field(max_length=MOST_PATTERNS),
 ]
 
 SshField = Annotated[SshIn | None, BeforeValidator(_ssh, json_schema_input_type=bool | SshIn)]
@@ -382,6 +397,11 @@ class JobSpecIn(CompletionIn):
         default_factory=list,
         description="Files that are copied back when a task has ended, such as model/, metrics.json or logs/*.csv.",
     )
+    metrics: Metrics = Field(
+        default_factory=list,
+        description="Regular expressions that find metrics in the lines of the first worker's log. The names of groups"
+        " are those of metrics, as in `epoch (?P<step>[0-9]+) loss=(?P<loss>[0-9.]+)`.",
+    )
     secrets: list[SecretIn] = Field(
         default_factory=list,
         max_length=MAX_SECRETS,
@@ -409,6 +429,7 @@ class JobSpecIn(CompletionIn):
     )
     where: WhereIn = Field(default_factory=WhereIn)
     preemptible: bool = Field(True, description="Whether the job may be preempted.")
+    sweep: SweepIn | None = Field(None, description="Makes many jobs of this one, which differ in their params.")
     roles: dict[Annotated[str, Field(pattern=ROLE_PATTERN)], RoleIn] | None = Field(
         None, min_length=1, max_length=32, description="The roles by name; `ps` and `worker` have a special meaning."
     )

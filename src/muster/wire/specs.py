@@ -3,11 +3,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from muster.domain.errors import Invalid, Problem
+from muster.domain.experiments.params import PARAM, Substitution
+from muster.domain.experiments.sweeps import SweepPlan
 from muster.domain.resources import DEFAULT_CPU_M, WHOLE_GPU, Resources
 from muster.domain.specs import (
     PS_ROLE,
@@ -35,13 +37,15 @@ from muster.wire.dialects.scripts import script_document
 from muster.wire.dialects.streams import read_stream
 from muster.wire.dialects.translation import ClusterWish, Origin, Translation
 from muster.wire.documents import MAX_DEPTH, Document
-from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
+from muster.wire.spec_checks import cross_checks, unknown_params
 from muster.wire.spec_problems import MAX_KEYS, MAX_PROBLEMS, largest_mapping, problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, MountIn, ResourcesIn, RoleIn, SetupIn, WhereIn
+from muster.wire.sweeps import sweep_checks, sweep_in, with_sweep_params
 from muster.wire.unreadable_spec import UnreadableSpec
 
 SHELL = ("/bin/sh", "-c")
 """What runs a command that is written as one text."""
+SWEEP_HINT = "submit it alone: muster submit FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,19 @@ class Reading:
     """Where a job should run that names no cluster itself."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
     """Where each part of a foreign job came from."""
+    sweep: SweepPlan | None = None
+    """Set if this is no single job but a sweep. The spec is what its members share."""
+
+
+class ReadDocument(Protocol):
+    def __call__(
+        self,
+        document: Document,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        dialects: Sequence[Dialect] = DIALECTS,
+    ) -> Reading: ...
 
 
 def read_spec(
@@ -71,11 +88,13 @@ def read_source(
     overrides: Mapping[str, Any] | None = None,
     params: Mapping[str, Any] | None = None,
     dialects: Sequence[Dialect] = DIALECTS,
+    read: "ReadDocument | None" = None,
 ) -> Reading:
-    """Reads a text. If it has several documents, the one that is a job is taken."""
+    """Reads a text. If it has several documents, the one that is a job is taken. `read` is `reading_of`, or
+    `reading_of_any` where a sweep may be meant."""
     document, beside = (script_document(source), []) if is_script(source) else read_stream(source, dialects)
     try:
-        reading = reading_of(document, overrides=overrides, params=params, dialects=dialects)
+        reading = (read or reading_of)(document, overrides=overrides, params=params, dialects=dialects)
     except Invalid as error:
         error.warnings = (*error.warnings, *beside)
         raise
@@ -99,7 +118,23 @@ def reading_of(
     params: Mapping[str, Any] | None = None,
     dialects: Sequence[Dialect] = DIALECTS,
 ) -> Reading:
-    """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
+    """Raises Invalid with every problem found, each with its path and, when it came from a text, its line. The spec is
+    that of one job."""
+    reading = reading_of_any(document, overrides=overrides, params=params, dialects=dialects)
+    if reading.sweep is None:
+        return reading
+    problem = reading.placed(Problem("sweep", "makes many jobs, and one is expected here", SWEEP_HINT))
+    raise Invalid("the job spec has 1 problem", problems=(problem,))
+
+
+def reading_of_any(
+    document: Document,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    dialects: Sequence[Dialect] = DIALECTS,
+) -> Reading:
+    """Reads a job or a sweep, as `reading_of` does."""
     if not isinstance(document.data, dict) and not document.is_script:
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
     if largest_mapping(document.data) > MAX_KEYS:
@@ -113,7 +148,11 @@ def reading_of(
     def placed(problem: Problem) -> Problem:
         return translation.placed(problem, changes) if translation.is_foreign else _placed(problem, document)
 
-    problems = list(islice(cross_checks(data), MAX_PROBLEMS))
+    sweep, given_params = sweep_in(data), data.get("params")
+    problems = [] if sweep is None else list(islice(sweep_checks(data, sweep, params or {}), MAX_PROBLEMS))
+    if sweep is not None:
+        data, overridden = with_sweep_params(data, sweep), with_sweep_params(overridden, sweep)
+    problems += islice(cross_checks(data), MAX_PROBLEMS)
     uncounted = 0
     try:
         model = JobSpecIn.model_validate(data)
@@ -126,9 +165,13 @@ def reading_of(
     problems += islice(unknown_params(overridden, params or {}), MAX_PROBLEMS)
     if not problems:
         spec = _spec(model)
+        if sweep is not None:
+            own = {name: value for name, value in spec.params.items() if name in (given_params or {})}
+            spec = replace(spec, params=own)
         carried = {name: value for name, value in translation.secrets.items() if name in spec.secret_names}
         wish = translation.wish if spec.cluster is None else None
-        return Reading(spec, (*translation.warnings, *doubts(spec)), placed, carried, wish, translation.origins)
+        plan = None if sweep is None else sweep.plan
+        return Reading(spec, (*translation.warnings, *doubts(spec)), placed, carried, wish, translation.origins, plan)
     raise UnreadableSpec(problems, uncounted, _without_carried(data, translation.secrets), placed, translation.warnings)
 
 
@@ -163,6 +206,7 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "package": _package_to_wire(spec),
         "inputs": [{"source": one.source, "target": one.target} for one in spec.inputs],
         "outputs": list(spec.outputs),
+        "metrics": list(spec.metrics),
         "secrets": [_secret_to_wire(one) for one in spec.secrets],
         "runtime": _runtime_to_wire(spec.runtime),
         "setup": _opt(_setup_to_wire, spec.setup),
@@ -298,7 +342,7 @@ def _placed(problem: Problem, document: Document) -> Problem:
 
 def _spec(model: JobSpecIn) -> JobSpec:
     has_ps = model.roles is not None and PS_ROLE in model.roles and model.roles[PS_ROLE].replicas > 0
-    fill = _Substitution(model.params)
+    fill = Substitution(model.params)
     roles = tuple(_role(name, role, has_ps, fill) for name, role in _roles(model) if role.replicas)
     guessed = None if "framework" in model.model_fields_set else guess(roles)
     place = _package_place(model.package)
@@ -320,6 +364,7 @@ def _spec(model: JobSpecIn) -> JobSpec:
         package_place=place,
         inputs=tuple(_input(one) for one in model.inputs),
         outputs=tuple(dict.fromkeys(model.outputs)),
+        metrics=tuple(dict.fromkeys(model.metrics)),
         secrets=tuple(SecretUse(one.name, one.env or "", one.file or "") for one in model.secrets),
         runtime=Runtime(**model.runtime.model_dump()),
         setup=None if model.setup is None else _setup(model.setup, fill),
@@ -361,7 +406,7 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
     return [(WORKER_ROLE, flat)]
 
 
-def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
+def _role(name: str, role: RoleIn, has_ps: bool, fill: Substitution) -> Role:
     written, args = _written(role.command), tuple(role.args or ())
     return Role(
         name=name,
@@ -383,7 +428,7 @@ def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
     )
 
 
-def _setup(given: SetupIn, fill: "_Substitution") -> Setup:
+def _setup(given: SetupIn, fill: Substitution) -> Setup:
     written = _written(given.command)
     template = written if any(PARAM.search(word) for word in written) else ()
     return Setup(tuple(fill.text(word) for word in written), given.cache, template)
@@ -428,22 +473,5 @@ def _completion(name: str, role: RoleIn, has_ps: bool) -> Completion:
     )
 
 
-class _Substitution:
-    """Replaces ${params.NAME}; the checks have made sure that each param exists."""
-
-    def __init__(self, params: Mapping[str, Any]) -> None:
-        self._params = {name: _as_text(value) for name, value in params.items()}
-
-    def text(self, text: str) -> str:
-        return PARAM.sub(lambda match: self._params[match[1]], text)
-
-    def mapping(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: self.text(value) for name, value in values.items()}
-
-
 def _with_params(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if PARAM.search(value)}
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
 """Builds what the API answers as a report."""
 
 from muster.api.usage_report import ReportLineOut
-from muster.domain.usage_report import ReportLine
+from muster.domain.usage.usage_report import ReportLine
 
 
 def report_line_view(line: ReportLine) -> ReportLineOut:
@@ -17,4 +17,5 @@ def report_line_view(line: ReportLine) -> ReportLineOut:
         "medianWaitS": None if line.median_wait_s is None else round(line.median_wait_s, 1),
         "p95WaitS": None if line.p95_wait_s is None else round(line.p95_wait_s, 1),
         "failures": dict(line.failures),
+        "slowness": None if line.slowness is None else round(line.slowness, 3),
     }

@@ -13,7 +13,8 @@ from muster.api.nodes import NodeOut, OthersOut
 from muster.api.secrets import SecretOut
 from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.events import Event
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
+from muster.domain.job_reasons import stored_reason
 from muster.domain.jobs import Job
 from muster.domain.nodes import Node, OthersUse
 from muster.domain.reasons import Reason
@@ -28,13 +29,18 @@ OWN_ORIGIN = "muster"
 """The origin of jobs that were submitted to Muster."""
 
 
-def job_view(job: Job, *, reason: str | None = None, used: UsageSum | None = None) -> JobOut:
-    """`used` is what its tasks have used so far, if it is not what the job itself says."""
+UNTOLD = Reason("", "")
+"""In place of the reason of a job, for people who may not read the job: a fault may quote its log."""
+
+
+def job_view(job: Job, *, reason: Reason | None = None, used: UsageSum | None = None) -> JobOut:
+    """`reason` and `used`, what its tasks have used so far, are there if they are not what the job itself says."""
+    why = reason or stored_reason(job)
     known = used or job.used or NOTHING_USED
     spec = job.spec
     sizes = dict(job.sizes)
     roles = [(role.resources, sizes.get(role.name, role.replicas)) for role in spec.roles]
-    return {
+    view: JobOut = {
         "id": job.id,
         "origin": OWN_ORIGIN,
         "name": spec.name,
@@ -58,8 +64,12 @@ def job_view(job: Job, *, reason: str | None = None, used: UsageSum | None = Non
         "endedAt": optional_iso(job.ended_at),
         "checkpointAt": optional_iso(job.checkpoint_at),
         "ranS": round(job.ran_s, 3),
+        "runTimeS": round(job.run_time_s, 3),
+        "runningSince": optional_iso(job.running_since),
         "timeLimit": None if spec.time_limit_s is None else format_duration(spec.time_limit_s),
-        "reason": job.reason if reason is None else reason,
+        "reason": why.message,
+        "reasonCode": why.code or None,
+        "reasonNumbers": dict(why.numbers) if why.code else None,
         "labels": dict(spec.labels),
         "resources": {
             "cpu": format_cpu(sum(each.cpu_m * count for each, count in roles)),
@@ -72,6 +82,9 @@ def job_view(job: Job, *, reason: str | None = None, used: UsageSum | None = Non
         "gpuPercent": None if known.gpu_percent is None else round(known.gpu_percent, 1),
         "peakMemoryBytes": known.peak_memory_bytes,
     }
+    if job.sweep:
+        view["sweep"], view["member"] = job.sweep, job.member
+    return view
 
 
 def task_view(task: Task) -> TaskOut:
@@ -100,6 +113,11 @@ def task_view(task: Task) -> TaskOut:
     return view
 
 
+def outlined_task_view(task: Task) -> TaskOut:
+    """The view for people who may not read the job: a fault may quote its log."""
+    return {**task_view(task), "reason": ""}
+
+
 def extended_view(device: ExtendedDevice) -> ExtendedDeviceOut:
     return {"resource": device.resource, "index": device.index, "paths": list(device.paths)}
 
@@ -125,6 +143,7 @@ def fault_view(fault: Fault) -> FaultOut:
         "exitCode": fault.exit_code,
         "signal": fault.signal,
         "retryable": fault.retryable,
+        "words": dict(fault.words),
     }
 
 
@@ -143,6 +162,7 @@ def node_view(
     cpu_m: int,
     memory_bytes: int,
     device_jobs: Mapping[int, str | None],
+    device_owners: Mapping[int, str | None],
     device_shares: Mapping[int, int],
     extended_jobs: Mapping[tuple[str, int], str],
     tasks: int,
@@ -167,6 +187,7 @@ def node_view(
                 "model": device.model,
                 "used": gpu_number(taken.get(device.index, 0)),
                 "job": device_jobs.get(device.index),
+                "owner": device_owners.get(device.index),
                 "outOfService": device.out_of_service or None,
             }
             for device in node.capacity.devices
@@ -222,7 +243,8 @@ def identity_view(identity: Identity) -> IdentityOut:
     return {"issuer": identity.issuer, "subject": identity.subject, "linkedAt": iso(identity.linked_at)}
 
 
-def token_view(token: Token) -> TokenOut:
+def token_view(token: Token, current: str | None = None) -> TokenOut:
+    """`current` is the id of the token with which the call was made."""
     return {
         "id": token.id,
         "name": token.name,
@@ -232,6 +254,8 @@ def token_view(token: Token) -> TokenOut:
         "lastUsedAt": optional_iso(token.last_used_at),
         "scope": str(token.scope),
         "job": token.job_id,
+        "isSession": token.is_session,
+        "isCurrent": token.id == current,
     }
 
 

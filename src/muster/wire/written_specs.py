@@ -8,6 +8,7 @@ from muster.domain.resources import DEFAULT_CPU_M
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Framework, JobSpec, Priority, Role
 from muster.launch.framework_guess import guess
 from muster.lib.quantities import format_cpu, format_duration
+from muster.wire.spec_paths import flat
 from muster.wire.specs import SHELL, spec_to_wire
 
 _DEFAULTS_BUT_FRAMEWORK = {"priority": str(Priority.NORMAL), "grace": format_duration(10.0)}
@@ -36,17 +37,31 @@ def template_to_wire(spec: JobSpec) -> dict[str, Any]:
 
 
 def spec_as_written(spec: JobSpec) -> dict[str, Any]:
-    wire = template_to_wire(spec)
-    defaults = _DEFAULTS if guess(spec.roles) is None else _DEFAULTS_BUT_FRAMEWORK
-    wire = {key: value for key, value in wire.items() if value != defaults.get(key)}
+    wire = _without_defaults(spec)
+    roles = wire["roles"]
     if tuple(wire.get("setup", {}).get("command", ()))[:-1] == SHELL:
         wire["setup"] = {**wire["setup"], "command": wire["setup"]["command"][-1]}
-    roles = {role.name: _role_as_written(spec, role, wire["roles"][role.name]) for role in spec.roles}
     if list(roles) != [WORKER_ROLE] or "env" in roles[WORKER_ROLE]:
-        return {**wire, "roles": roles}
+        return wire
     del wire["roles"]
     flat = roles[WORKER_ROLE]
     return {**wire, **{key: value for key, value in flat.items() if (key, value) != ("replicas", 1)}}
+
+
+def default_paths(spec: JobSpec) -> set[str]:
+    """The paths of the canonical form that its author would leave out, because Muster says the same by itself."""
+    written = flat(_without_defaults(spec))
+    found = {path for path in flat(template_to_wire(spec)) if path not in written}
+    if [role.name for role in spec.roles] == [WORKER_ROLE] and spec.roles[0].replicas == 1:
+        found.add(f"roles.{WORKER_ROLE}.replicas")
+    return found
+
+
+def _without_defaults(spec: JobSpec) -> dict[str, Any]:
+    wire = template_to_wire(spec)
+    defaults = _DEFAULTS if guess(spec.roles) is None else _DEFAULTS_BUT_FRAMEWORK
+    roles = {role.name: _role_as_written(spec, role, wire["roles"][role.name]) for role in spec.roles}
+    return {**{key: value for key, value in wire.items() if value != defaults.get(key)}, "roles": roles}
 
 
 def _role_as_written(spec: JobSpec, role: Role, wire: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from muster.domain import errors
-from muster.domain.diagnosis import PYTHON_EXCEPTION
 from muster.domain.errors import MusterError
-from muster.domain.exit_causes import (
+from muster.domain.failures.diagnosis import PYTHON_EXCEPTION
+from muster.domain.failures.exit_causes import (
     DEPENDENCY_FAILED,
     DEPENDENCY_GONE,
     EXIT_CODES,
@@ -23,10 +23,10 @@ from muster.domain.exit_causes import (
     TIME_LIMIT,
     Ending,
 )
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
+from muster.domain.failures.log_patterns import SYMPTOMS
+from muster.domain.failures.setup_failures import SETUP_FAILED, SETUP_NETWORK
 from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Outcome, Stopping, Succeeded, Verdict
-from muster.domain.log_patterns import SYMPTOMS
-from muster.domain.setup_failures import SETUP_FAILED, SETUP_NETWORK
 from muster.domain.specs import Priority
 from muster.domain.tasks import TASK_STATES
 from muster.server.compatibility.openpai.errors import CODES

@@ -220,7 +220,7 @@ def test_an_old_python_is_told_what_is_needed(client: Path) -> None:
 
 
 def test_commands_of_a_server_say_that_they_are_not_here(client: Path, tmp_path: Path) -> None:
-    for command in ("up", "sim", "operator", "cluster"):
+    for command in ("up", "sim", "operator", "cluster", "receivers"):
         done = one_file.run(client, command, env={"HOME": str(tmp_path)}, cwd=tmp_path)
         assert done.returncode == 1
         assert f"`muster {command}` is not part of the client as one file" in done.stderr

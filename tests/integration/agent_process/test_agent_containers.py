@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from muster.agent.tasks.records import read_started
-from muster.domain.container_failures import DENIED, ENGINE_FAILED, engine_failure
+from muster.domain.failures.container_failures import DENIED, ENGINE_FAILED, engine_failure
 from muster.domain.specs import Mount
 from muster.launch.containers import (
     ENV_FILE,

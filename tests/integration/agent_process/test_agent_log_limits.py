@@ -18,7 +18,7 @@ def space(agent: Agent) -> int:
 
 def dropped(agent: Agent) -> tuple[int, int]:
     record = agent.root / "tasks/t/log.dropped"
-    start, end = record.read_bytes().split() if record.exists() else (0, 0)
+    start, end = (record.read_bytes().split() if record.exists() else ()) or (0, 0)  # it is made before it is written
     return int(start), int(end)
 
 

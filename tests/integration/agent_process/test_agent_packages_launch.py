@@ -30,6 +30,8 @@ def test_command_starts_in_the_unpacked_package(agent: Agent, tmp_path: Path) ->
         "exit",
         "log",
         "log.times",
+        "metrics",
+        "muster.zip",
         "rusage",
         "started",
         "task.json",

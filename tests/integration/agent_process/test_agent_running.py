@@ -68,6 +68,7 @@ def test_environment_is_what_was_asked_and_little_more(agent: Agent) -> None:
         "PWD": folder + "/work",
         "MUSTER_TASK_DIR": folder,
         "MUSTER_TASK_UID": "t",
+        "PYTHONPATH": folder + "/muster.zip",
     }
 
 

@@ -29,6 +29,8 @@ class Row:
     open_to_all: bool = False
     own_token: bool = False
     """The call ends the token it is made with."""
+    is_stream: bool = False
+    """The answer does not end."""
 
     @property
     def title(self) -> str:
@@ -50,6 +52,7 @@ _PIECE = b"12"
 _SENT = {"path": "{new_file}", "size": len(_PIECE), "sha256": hashlib.sha256(_PIECE).hexdigest()}
 _HELD = {"name": "{fresh}", "command": "true", "hold": True}
 
+_REPORTED = {"points": [{"name": "loss", "step": 1, "at": "2024-01-02T03:04:05Z", "value": "NaN"}]}
 _ENDED = {
     "id": "{fresh}",
     "spec": _HELD,
@@ -59,8 +62,12 @@ _ENDED = {
 }
 
 _TEMPLATE = {"files": {"job.yaml": "name: a\ncommand: 'true'\n"}, "description": "another version"}
+_SWEEP = {"name": "{fresh}", "command": "true", "sweep": {"seeds": 2}}
+_MODEL_FILE = {"ref": "model", "path": "output"}
 _FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
 """Nothing answers there."""
+
+_CLUSTER_FILE = {"text": "backend: ssh\nnodes: [{name: far, host: 127.0.0.1, port: 1}]\n"}
 
 _UNSIGNED = {"expires": 1, "signature": "wrong"}
 """A signed address needs no token; without the server's signature it is refused, whoever asks."""
@@ -87,15 +94,29 @@ TABLE = (
     Row("POST", f"{API}/jobs:import", 403, 403, 201, body={"source": "elsewhere", "jobs": [_ENDED]}),
     Row("POST", f"{API}/jobs:translate", 200, 200, 200, body={"spec": _HELD}),
     Row("GET", f"{API}/jobs", 200, 200, 200),
+    Row("POST", f"{API}/jobs:handed-on", 400, 400, 400, body={"spec": _HELD}),
+    Row("GET", f"{API}/jobs:handed-on", 200, 200, 200, query={"server": "0" * 16, "cluster": "far"}),
+    Row("DELETE", f"{API}/jobs:handed-on/{{ref}}", 204, 403, 204, 404, {"ref": "ended"}),
+    Row("GET", f"{API}/requests/{{key}}", 404, 404, 404, given={"key": "fresh"}),
     _job("GET", "", "held", 200, 200),
     _job("GET", "/tasks", "ran", 200, 200),
     _job("GET", "/usage", "ran", 200, 200),
+    _job("GET", "/metrics", "ran", 200, 403),
+    _job("POST", "/metrics", "ran", 200, 403, body=_REPORTED),
+    _job("GET", "/stacks", "ran", 200, 403),
+    _job("POST", "/stacks", "ran", 409, 403),
+    _job("GET", "/usage/history", "ran", 200, 200),
     _job("GET", "/wait", "ended", 200, 200),
     _job("GET", "/events", "ran", 200, 200),
     _job("GET", "/spec", "held", 200, 403),
+    _job("GET", "/diff", "held", 200, 403, query={"with": "{ran}"}),
+    Row("GET", f"{API}/jobs/{{ref}}/tasks/{{task}}/environment", 200, 403, 200, 404, {"ref": "ran", "task": "worker"}),
     _job("GET", "/explain", "held", 200, 403),
     _job("GET", "/logs", "ran", 200, 403),
     _job("GET", "/logs/raw", "ran", 200, 403, query={"task": "worker-0"}),
+    _job("GET", "/logs/chunk", "ran", 200, 403, query={"task": "worker-0"}),
+    _job("GET", "/logs/lines", "ran", 200, 403, query={"worker": "worker-0"}),
+    _job("GET", "/logs/search", "ran", 200, 403, query={"q": "text"}),
     _job("GET", "/exec", "ran", 426, 403),
     _job("GET", "/port-forward", "ran", 426, 403),
     _job("POST", "/page", "ran", 201, 403, body={"port": 8888}),
@@ -103,6 +124,7 @@ TABLE = (
     _job("GET", "/outputs", "ran", 200, 403),
     Row("GET", f"{API}/jobs/{{ref}}/outputs/{{path}}", 200, 403, 200, 404, {"ref": "ran", "path": "output"}),
     _job("POST", "/kill", "held", 202, 403, body={}),
+    _job("POST", "/stop-tasks", "ran", 202, 403, body={"tasks": ["worker-0"]}),
     _job("POST", "/hold", "held", 200, 403),
     _job("POST", "/resume", "held", 200, 403),
     _job("POST", "/bump", "held", 200, 403, body={"priority": "high"}),
@@ -111,6 +133,8 @@ TABLE = (
     _job("POST", "/retry", "ended", 201, 403),
     _job("DELETE", "", "ended", 204, 403),
     Row("GET", f"{API}/events", 200, 200, 200),
+    Row("GET", f"{API}/audit", 200, 200, 200),
+    Row("GET", f"{API}/live", 200, 200, 200, 404, query={"topics": "{topics}"}, is_stream=True),
     Row("GET", f"{API}/clusters", 200, 200, 200),
     Row("GET", f"{API}/virtual-clusters", 200, 200, 200),
     Row("GET", f"{API}/virtual-clusters/{{name}}", 200, 404, 200, given={"name": "virtual_cluster"}),
@@ -119,6 +143,10 @@ TABLE = (
     Row("GET", f"{API}/nodes/{{name}}", 200, 200, 200, given={"name": "node"}),
     Row("GET", f"{API}/nodes/{{name}}/usage", 200, 200, 200, given={"name": "node"}),
     Row("POST", f"{API}/clusters/{{cluster}}/nodes", 403, 403, 201, given={"cluster": "new_cluster"}, body=_FAR_NODE),
+    Row("GET", f"{API}/cluster-files", 403, 403, 200),
+    Row("GET", f"{API}/cluster-files/{{name}}", 403, 403, 200, given={"name": "cluster_file"}),
+    Row("PUT", f"{API}/cluster-files/{{name}}", 403, 403, 200, given={"name": "new_cluster_file"}, body=_CLUSTER_FILE),
+    Row("DELETE", f"{API}/cluster-files/{{name}}", 403, 403, 200, given={"name": "cluster_file"}),
     Row("DELETE", f"{API}/nodes/{{name}}", 403, 403, 204, given={"name": "added_node"}),
     *(
         Row("POST", f"{API}/nodes/{{name}}/{what}", 403, 403, 200, given={"name": "joining_node"}, body=body)
@@ -126,8 +154,18 @@ TABLE = (
     ),
     Row("POST", f"{API}/nodes/{{name}}/exec", 403, 403, 200, given={"name": "node"}, body={"command": ["true"]}),
     Row("GET", f"{API}/usage", 200, 200, 200),
+    Row("GET", f"{API}/experiments", 200, 200, 200),
+    Row("GET", f"{API}/experiments/best", 200, 200, 200, query={"metric": "loss"}),
+    Row("GET", f"{API}/alerts", 200, 200, 200),
     Row("GET", f"{API}/report", 200, 200, 200),
+    Row("GET", f"{API}/history", 404, 404, 404),  # these servers have no log server
+    Row("GET", f"{API}/history/{{receiver}}/{{job_id}}", 404, 404, 404, given={"receiver": "fresh", "job_id": "fresh"}),
     Row("GET", f"{API}/queue", 200, 200, 200),
+    Row("GET", f"{API}/schedule", 200, 200, 200),
+    Row("POST", f"{API}/simulations", 202, 202, 202, 422, body={"cluster": "{cluster_with_history}"}),
+    Row("GET", f"{API}/simulations", 200, 200, 200),
+    Row("GET", f"{API}/simulations/{{simulation_id}}", 200, 404, 200, given={"simulation_id": "simulation"}),
+    Row("DELETE", f"{API}/simulations/{{simulation_id}}", 204, 404, 204, given={"simulation_id": "simulation"}),
     Row("GET", f"{API}/environments", 200, 200, 200),
     Row("GET", f"{API}/environments:packages", 404, 404, 404, query={"name": "no-such-environment"}),
     Row("POST", f"{API}/environments:test", 404, 404, 404, body={"name": "no-such-environment"}),
@@ -192,14 +230,41 @@ TABLE = (
     Row("GET", f"{API}/secrets", 200, 200, 200),
     Row("PUT", f"{API}/secrets/{{name}}", 201, 201, 201, given={"name": "fresh"}, piece=b"hunter2"),
     Row("DELETE", f"{API}/secrets/{{name}}", 204, 403, 204, given={"name": "secret"}, query={"owner": "{owner}"}),
+    Row("GET", f"{API}/alerts/firing", 200, 200, 200),
+    Row("GET", f"{API}/alerts/history", 200, 200, 200),
+    Row("GET", f"{API}/alerts/rules", 403, 403, 200),
+    Row("GET", f"{API}/alerts/silences", 403, 403, 200),
+    Row("POST", f"{API}/alerts/silences", 403, 403, 201, body={"rule": "LogServerNotReachable", "for": "1m"}),
+    Row("DELETE", f"{API}/alerts/silences/{{silence_id}}", 403, 403, 204, given={"silence_id": "silence"}),
+    Row("GET", f"{API}/notices/settings", 200, 200, 200),
+    Row("PUT", f"{API}/notices/settings", 200, 200, 200, body={"on": ["failed"]}),
+    Row("DELETE", f"{API}/notices/settings", 204, 204, 204),
+    Row("POST", f"{API}/notices/test", 409, 409, 409),
+    Row("GET", f"{API}/notices", 200, 200, 200),
     Row("GET", f"{API}/templates", 200, 200, 200),
     Row("GET", f"{API}/templates/{{name}}", 200, 404, 200, given={"name": "template"}),
     Row("PUT", f"{API}/templates/{{name}}", 201, 409, 201, given={"name": "template"}, body=_TEMPLATE),
     Row("DELETE", f"{API}/templates/{{name}}", 204, 404, 204, given={"name": "template"}),
+    Row("POST", f"{API}/sweeps", 201, 201, 201, body={"spec": _SWEEP}),
+    Row("GET", f"{API}/sweeps", 200, 200, 200),
+    Row("GET", f"{API}/sweeps/{{ref}}", 200, 200, 200, 404, given={"ref": "sweep"}),
+    Row("GET", f"{API}/sweeps/{{ref}}/members", 200, 403, 200, 404, given={"ref": "sweep"}),
+    Row("POST", f"{API}/sweeps/{{ref}}/stop", 200, 403, 200, 404, given={"ref": "open_sweep"}),
+    Row("POST", f"{API}/models", 201, 403, 201, 404, body={"job": "{ran}", "path": "{output}", "name": "{fresh}"}),
+    Row("GET", f"{API}/models", 200, 200, 200),
+    Row("GET", f"{API}/models/{{ref}}", 200, 404, 200, given={"ref": "model"}),
+    Row("DELETE", f"{API}/models/{{ref}}", 204, 404, 204, given={"ref": "model"}),
+    Row("GET", f"{API}/models/{{ref}}/files/{{path}}", 200, 404, 200, given=_MODEL_FILE),
     Row("GET", f"{API}/schema", 200, 200, 200),
     Row("GET", f"{API}/server/log", 403, 403, 200),
+    Row("GET", f"{API}/server/health", 403, 403, 200),
+    Row("POST", f"{API}/server/write-check", 200, 200, 200),
     *(Row("GET", route, 200, 200, 200, open_to_all=True) for route in ("/healthz", "/readyz", "/openapi.json", "/")),
     Row("GET", "/metrics", 200, 200, 200),
     Row("GET", "/jobs/{ref}/proxy/{rest:path}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True),
-    Row("GET", "/page/{name}", 200, 200, 200, given={"name": "page_file"}, open_to_all=True),
+    Row("HEAD", "/", 200, 200, 200, open_to_all=True),
+    *(
+        Row(method, "/portal/{name:path}", 200, 200, 200, given={"name:path": "portal_file"}, open_to_all=True)
+        for method in ("GET", "HEAD")
+    ),
 )

@@ -1,5 +1,6 @@
 """Logging in and out, by password, token and cookie; what protects people from each other and from themselves."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_a_token_becomes_a_session_by_login(me: Caller, people: People) -> None:
     assert ok(answer)["user"] == me.name
     problem(people.nobody.post("/login", {"token": "mst_wrong"}), 401, "not-authenticated")
     problem(people.nobody.post("/login", {"user": me.name}), 422, "invalid")
+
+
+def test_logging_out_of_a_browser_that_was_given_a_token_leaves_the_token(me: Caller, people: People) -> None:
+    session = ok(people.nobody.post("/login", {"token": me.token}, headers=FROM_THE_PAGE))["token"]
+    assert session != me.token
+    assert by_cookie(me, session, "POST", "/logout", **FROM_THE_PAGE).status_code == 204
+    problem(Caller(me.server, session).get("/whoami"), 401, "not-authenticated")
+    assert ok(me.get("/whoami"))["user"] == me.name
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Basic abc", "Bearer mst_nonsense", "bearer \xe9"])
@@ -207,6 +216,16 @@ def test_nodes_do_not_name_private_jobs(private_people: People) -> None:
     assert job["name"] not in seen[private_people.other.name]
     assert job["id"] not in seen[private_people.other.name]
     assert "(private)" in seen[private_people.other.name]
+    owners = {
+        who: {gpu["owner"] for node in json.loads(text)["items"] for gpu in node["gpus"]} for who, text in seen.items()
+    }
+    assert private_people.owner.name in owners[private_people.owner.name]
+    assert private_people.owner.name not in owners[private_people.other.name]
     for path in ("/usage", "/events", "/jobs"):
         assert job["name"] not in private_people.other.get(path).text
     ok(private_people.owner.post(f"/jobs/{job['id']}/kill", {"grace": "0s"}), 202)
+
+
+def test_nobody_can_be_called_me_for_that_is_whoever_asks(people: People) -> None:
+    answer = problem(people.admin.post("/users", {"name": "me"}), 422, "invalid")
+    assert "means whoever asks" in answer["detail"]

@@ -140,3 +140,14 @@ def test_files_are_checked_without_a_server(clusters: Path, tmp_path: Path) -> N
     assert (done.returncode, f"{listed}, line 1: [1].gpus: unknown key" in done.stdout) == (1, True)
     listed.write_text('[{"name": "n1", "ip": "h"}, {"name": "n1", "ip": "h"}]')
     assert "n1 is given twice" in here.run("cluster", "check", str(listed)).stdout
+
+
+def test_files_that_are_no_logins_are_named_without_asking_the_cluster(clusters: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    (keys / "amy.pub").write_text("ssh-ed25519 AAAA amy\n")
+    logins = f"logins: {{'*': {{keyFile: '{keys}/${{owner}}'}}}}"
+    (clusters / "hpc.yaml").write_text(f"backend: slurm\nlogin: muster@127.0.0.1:1\nsubmitAs: login\n{logins}\n")
+    done = MusterServer(clusters.parent).run("cluster", "check")
+    assert f"cluster hpc: not taken for logins in {keys}: amy.pub (not the name of an account)" in done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """Health, metrics and the page's files: open on this machine, and saying nothing about anybody."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -38,18 +39,21 @@ def test_a_home_that_cannot_be_used_is_told_in_words(tmp_path: Path) -> None:
         pass
 
 
-def test_metrics_count_jobs_and_name_nobody(people: People) -> None:
+def test_metrics_count_jobs_and_do_not_name_those_that_wait(people: People) -> None:
     job = people.owner.submit({"name": unique("metered"), "command": "true", "hold": True})
     _, text = people.server.call("GET", "/metrics")
     assert 'muster_jobs{state="Held"}' in text
     assert 'muster_http_requests_total{method="POST",status="201"}' in text
     assert 'muster_nodes{cluster="local",state="Ready"} 1.0' in text
     assert job["name"] not in text
-    assert people.owner.name not in text
+    assert f'muster_user_jobs{{cluster="local",state="Held",user="{people.owner.name}"}}' in text
 
 
 def test_the_page_may_not_be_framed_nor_run_what_is_not_its_own(muster_server: MusterServer) -> None:
-    for path in ("/", "/page/page.js", "/page/machines.js", "/page/page.css"):
+    index = get(muster_server, "/")
+    scripts = re.findall(r'(?:src|href)="(/portal/[^"]+)"', index.text)
+    assert any(path.endswith(".js") for path in scripts)
+    for path in ("/", *scripts):
         answer = get(muster_server, path)
         assert answer.status_code == 200
         assert "default-src 'self'" in answer.headers["content-security-policy"]
@@ -57,9 +61,29 @@ def test_the_page_may_not_be_framed_nor_run_what_is_not_its_own(muster_server: M
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_the_page_and_its_files_answer_head_as_get_without_the_content(muster_server: MusterServer) -> None:
+    whole = get(muster_server, "/")
+    head = httpx.head(f"{muster_server.url}/")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+def test_no_answer_of_the_api_is_taken_for_something_else(muster_server: MusterServer) -> None:
+    assert get(muster_server, "/api/v1/whoami").headers["x-content-type-options"] == "nosniff"
+
+
 def test_the_page_has_its_own_files_and_no_others(muster_server: MusterServer) -> None:
-    for name in ("nothing.js", "..%2F__init__.py", "%2Fetc%2Fpasswd"):
-        assert get(muster_server, f"/page/{name}").status_code == 404
+    for name in ("nothing.js", "..%2F__init__.py", "%2Fetc%2Fpasswd", "assets/../../app.py", ".key", "icon.svg.gz"):
+        assert get(muster_server, f"/portal/{name}").status_code == 404
+
+
+def test_the_page_is_sent_compressed_and_its_parts_may_be_kept_for_ever(muster_server: MusterServer) -> None:
+    index = get(muster_server, "/")
+    assert index.headers["cache-control"] == "no-cache"
+    script = re.findall(r'src="(/portal/assets/[^"]+[.]js)"', index.text)[0]
+    answer = get(muster_server, script)
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
 
 
 def test_answers_of_the_api_are_not_kept_by_caches(people: People) -> None:

@@ -85,7 +85,7 @@ def test_an_unknown_state_is_told_the_known_ones(me: Caller) -> None:
     assert "Queued, Held, Starting, Running, Stopping, Succeeded, Failed, Cancelled" in told["hint"]
 
 
-@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 1001}, {"limit": "many"}, {"cursor": "x" * 401}])
+@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 1001}, {"limit": "many"}, {"cursor": "x" * 1001}])
 def test_a_parameter_outside_its_range_is_a_bad_request(me: Caller, query: dict[str, str]) -> None:
     told = problem(me.get("/jobs", params=query), 400, "bad-request")
     assert told["problems"][0]["path"] == f"query.{next(iter(query))}"
@@ -362,3 +362,22 @@ def test_a_job_file_that_is_too_long_is_refused_with_the_limit(me: Caller, heade
     [found] = problem(answer, 400, "bad-request")["problems"]
     assert found["message"] == "must have at most 1048576 characters"
     assert "files of its package" in found["hint"]
+
+
+def test_a_request_key_tells_which_jobs_it_made_to_its_owner_only(people: People, me: Caller) -> None:
+    key, many = unique("key"), unique("key")
+    headers = {"Idempotency-Key": key}
+    job = ok(me.post("/jobs", {"spec": {"name": unique("keyed"), **QUIET}}, headers=headers), 201)
+    specs = [{"name": unique("keyed"), **QUIET} for _ in range(2)]
+    bulk = ok(me.post("/jobs:bulk", {"specs": specs}, headers={"Idempotency-Key": many}), 201)["items"]
+    assert [item["id"] for item in ok(me.get(f"/requests/{key}"))["items"]] == [job["id"]]
+    assert [item["id"] for item in ok(me.get(f"/requests/{many}"))["items"]] == [item["id"] for item in bulk]
+    for stranger in (people.other, people.admin):
+        problem(stranger.get(f"/requests/{key}"), 404, "not-found")
+    problem(me.get(f"/requests/{unique('key')}"), 404, "not-found")
+
+
+def test_a_server_tells_the_id_of_its_store(me: Caller) -> None:
+    store = ok(me.get("/whoami"))["server"]["store"]
+    assert len(store) == 16
+    assert ok(me.get("/whoami"))["server"]["store"] == store

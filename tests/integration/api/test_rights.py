@@ -79,7 +79,7 @@ def _call(row: Row, who: str, world: World) -> httpx.Response:
     if row.own_token and who in LOGGED_IN:
         caller = Caller(caller.server, ok(caller.post("/tokens", {"name": "brief"}), 201)["secret"])
     headers = {"Authorization": f"Bearer {caller.token}"} if caller.token else {}
-    return httpx.request(
+    with httpx.stream(
         row.method,
         f"{caller.server.url}{path}",
         headers=headers,
@@ -88,4 +88,7 @@ def _call(row: Row, who: str, world: World) -> httpx.Response:
         content=row.piece,
         timeout=60,
         verify=False,
-    )
+    ) as answer:
+        if not (row.is_stream and answer.is_success):
+            answer.read()
+    return answer

@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.integration.api.calling import Caller, ok
-from tests.integration.api.people import unique
+from tests.integration.api.calling import Caller, ok, problem
+from tests.integration.api.people import People, unique
+from tests.integration.api.test_live import until
 from tests.parts.server import MusterServer, running_server
 
 
@@ -72,3 +73,23 @@ def test_a_server_without_a_log_file_says_how_to_get_one_and_one_that_cannot_wri
     done = own_server.run("server", "--home", str(tmp_path / "other"), "--log-file", os.fspath(missing))
     assert done.returncode == 2
     assert f"cannot write the log file {missing}" in done.stderr
+
+
+def test_a_live_stream_tells_where_the_log_ends_and_what_is_written_then(muster_server: MusterServer) -> None:
+    admin = Caller(muster_server, muster_server.token)
+    event = unique("live")
+    with admin.stream("/live?topics=server-log") as events:
+        begun = until(events, "serverLog")
+        assert (begun["after"], begun["items"]) == (None, [])
+        append(muster_server, event=event)
+        cursor, found = begun["nextCursor"], []
+        while event not in found:
+            told = until(events, "serverLog")
+            assert told["after"] == cursor, "nothing is left out"
+            cursor, found = told["nextCursor"], [entry["event"] for entry in told["items"]]
+
+
+def test_the_log_is_live_for_admins_only(people: People) -> None:
+    problem(people.owner.get("/live?topics=server-log"), 403, "forbidden")
+    with people.owner.stream("/live?topics=server-log,queue&skipMissing=true") as events:
+        assert until(events, "ready")["missing"] == ["server-log"]

@@ -12,16 +12,21 @@ from muster.api.artifacts import OutputList, PackageOut
 from muster.api.events import EventOut, EventPage
 from muster.api.explanations import ExplainOut, FaultOut, ReasonOut
 from muster.api.files import DigestOut, FileList, FileOut, FolderList, ProgressOut
-from muster.api.job_usage import JobUseOut
-from muster.api.jobs import JobOut, JobPage, QueueOut, SpecOut, TaskList, TaskOut
+from muster.api.job_metrics import JobMetricsOut
+from muster.api.job_stacks import StacksList
+from muster.api.job_usage import JobHistoryOut, JobUseOut
+from muster.api.jobs import JobOut, JobPage, QueueOut, SpecDiffOut, SpecOut, TaskEnvironmentOut, TaskList, TaskOut
+from muster.api.logs import LogLinesOut, LogSearchOut
+from muster.api.models import ModelList, ModelOut
 from muster.api.nodes import ClusterList, NodeDetailOut, NodeList, NodeOut
 from muster.api.sharing import ClusterProblemOut, QuotaList, QuotaOut, VirtualClusterList, VirtualClusterOut
+from muster.api.sweeps import SweepMemberPage, SweepOut, SweepPage
 from muster.api.usage import UsageOut
 from muster.api.usage_report import ReportOut
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.errors import Problem
 from muster.domain.events import Event
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Running, Stopping, Succeeded, Verdict
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
@@ -93,7 +98,7 @@ def test_everything_else_is_what_its_entity_says() -> None:
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")), extended=extended)
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY, labels={"rack": "a"})
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
-    given |= {"login": "me@host", "extended_jobs": {("a.b/c", 0): "a"}}
+    given |= {"device_owners": {0: "me"}, "login": "me@host", "extended_jobs": {("a.b/c", 0): "a"}}
     whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
     shown(whole, NodeOut)
     shown(shared, NodeOut)
@@ -101,7 +106,7 @@ def test_everything_else_is_what_its_entity_says() -> None:
         (["/dev/c0"], "a", None),
         (["/dev/c1"], None, "gone"),
     ]
-    assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]
+    assert [(gpu["job"], gpu["owner"], gpu["used"]) for gpu in whole["gpus"]] == [("a", "me", 1), (None, None, 0)]
     assert [(gpu["job"], gpu["used"]) for gpu in shared["gpus"]] == [("a", 0.75), (None, 0)]
 
 
@@ -135,12 +140,24 @@ ANSWERS: list[tuple[str, type]] = [
     ("/jobs/{ran}/wait", JobOut),
     ("/jobs/{ran}/spec", SpecOut),
     ("/jobs/{ran}/tasks", TaskList),
+    ("/jobs/{ran}/diff?with={held}", SpecDiffOut),
+    ("/jobs/{ran}/tasks/worker-0/environment", TaskEnvironmentOut),
     ("/jobs/{ran}/usage", JobUseOut),
     ("/jobs/{held}/usage", JobUseOut),
+    ("/jobs/{ran}/usage/history", JobHistoryOut),
+    ("/jobs/{ran}/metrics", JobMetricsOut),
+    ("/jobs/{ran}/stacks", StacksList),
+    ("/sweeps", SweepPage),
+    ("/sweeps/{sweep}", SweepOut),
+    ("/sweeps/{sweep}/members", SweepMemberPage),
+    ("/models", ModelList),
+    ("/models/{model}", ModelOut),
     ("/jobs/{ran}/explain", ExplainOut),
     ("/jobs/{held}/explain", ExplainOut),
     ("/jobs/{ran}/events", EventPage),
     ("/jobs/{ran}/outputs", OutputList),
+    ("/jobs/{ran}/logs/lines?worker=worker-0", LogLinesOut),
+    ("/jobs/{ran}/logs/search?q=e", LogSearchOut),
     ("/events", EventPage),
     ("/nodes", NodeList),
     ("/nodes/{node}", NodeDetailOut),
@@ -171,7 +188,7 @@ def world(people: People) -> World:
 @pytest.mark.parametrize(("path", "entity"), ANSWERS, ids=[path for path, _ in ANSWERS])
 def test_a_real_answer_is_what_its_entity_says(path: str, entity: type, world: World) -> None:
     me: Caller = world.people.owner
-    for kind in ("ran", "held", "node", "package", "virtual_cluster", "cluster", "folder", "file"):
+    for kind in ("ran", "held", "node", "package", "virtual_cluster", "cluster", "folder", "file", "sweep", "model"):
         if f"{{{kind}}}" in path:
             path = path.replace(f"{{{kind}}}", world.thing(kind))
     shown(ok(me.get(path)), entity)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.templates.catalogue import DESCRIPTIONS
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import People, new_user, unique
 
@@ -70,3 +71,15 @@ def test_what_is_wrong_is_told_at_once(me: Caller) -> None:
     assert ("priority", 2) in [(one["path"], one["line"]) for one in told["problems"]]
     problem(me.send("PUT", f"/templates/{unique('bad')}", json={"files": {"x": ""}}), 422, "invalid")
     problem(me.send("PUT", f"/templates/{unique('bad')}", json={"files": {}}), 400, "bad-request")
+
+
+def test_built_in_templates_are_listed_when_asked_for_and_have_their_files(people: People) -> None:
+    shared = ok(people.owner.get("/templates"))["items"]
+    assert not any(template["builtIn"] for template in shared)
+    listed = [one for one in ok(people.owner.get("/templates", params={"builtIn": True}))["items"] if one["builtIn"]]
+    assert {one["name"] for one in listed} == set(DESCRIPTIONS)
+    assert all(one["sizeBytes"] and one["description"] and one["everyone"] for one in listed)
+    found = ok(people.owner.get("/templates/torch-ddp", params={"builtIn": True}))
+    assert {"job.yaml", "src/train.py"} <= set(found["files"])
+    refused = problem(people.owner.get("/templates/torch-dpp", params={"builtIn": True}), 404, "not-found")
+    assert refused["hint"] == "did you mean torch-ddp?"

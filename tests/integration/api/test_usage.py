@@ -128,3 +128,23 @@ def test_programs_and_people_see_one_node(server: MusterServer) -> None:
 def _samples(server: MusterServer, name: str) -> list[Sample]:
     _, text = server.call("GET", "/metrics")
     return [one for family in text_string_to_metric_families(text) for one in family.samples if one.name == name]
+
+
+def test_a_jobs_usage_over_time_is_there_while_it_runs_and_afterwards(server: MusterServer) -> None:
+    me = Caller(server, server.token)
+    job = me.submit({"name": "curve", "command": "while :; do :; done"})["id"]
+    path = f"/jobs/{job}/usage/history?points=50"
+    for _ in polls(60):
+        if tasks := ok(me.get(path))["tasks"]:
+            break
+    (task,) = tasks
+    assert (task["worker"], task["gpus"]) == ("worker-0", [])
+    assert len(task["at"]) == len(task["cpuPercent"]) == len(task["rssBytes"]) == len(task["gpuPercent"])
+    assert task["rssBytes"][0] > 0
+    ok(me.post(f"/jobs/{job}/kill"), 202)
+    me.server.wait(job)
+    assert ok(me.get(path))["tasks"][0]["at"][0] == task["at"][0]
+    assert ok(me.get(f"{path}&worker=worker-0"))["tasks"]
+    problem(me.get(f"{path}&worker=nobody"), 404, "not-found")
+    held = me.submit({"name": "no-curve", "command": "true", "hold": True})["id"]
+    assert ok(me.get(f"/jobs/{held}/usage/history"))["tasks"] == []

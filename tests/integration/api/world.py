@@ -24,6 +24,9 @@ class World:
     def thing(self, kind: str) -> str:
         return str(getattr(self, f"_{kind}")())
 
+    def _worker(self) -> str:
+        return "worker-0"
+
     def filled(self, value: Any) -> Any:
         """The value with `{owner}` and the like replaced."""
         if isinstance(value, dict):
@@ -85,6 +88,9 @@ class World:
         ok(self.people.owner.post(f"/jobs/{job}/kill"), 202)
         return job
 
+    def _topics(self) -> str:
+        return f"jobs,nodes,queue,job:{self.ran_job}"
+
     def _ran(self) -> str:
         return self.ran_job
 
@@ -126,8 +132,8 @@ class World:
     def _node(self) -> str:
         return str(ok(self.people.owner.get("/nodes"))["items"][0]["name"])
 
-    def _page_file(self) -> str:
-        return "page.js"
+    def _portal_file(self) -> str:
+        return "icon.svg"
 
     def _new_cluster(self) -> str:
         return unique("cluster")
@@ -162,6 +168,42 @@ class World:
         name = unique("template")
         body = {"files": {"job.yaml": "name: a\ncommand: 'true'\n"}}
         ok(self.people.owner.send("PUT", f"/templates/{name}", json=body), 201)
+        return name
+
+    def _silence(self) -> str:
+        return str(
+            ok(self.people.admin.post("/alerts/silences", {"rule": "LogServerNotReachable", "for": "1m"}), 201)["id"]
+        )
+
+    def _open_sweep(self) -> str:
+        """Its members wait for a held job."""
+        spec = {"name": unique("sweep"), "command": "true", "after": [self._held()], "sweep": {"seeds": 2}}
+        return str(ok(self.people.owner.post("/sweeps", {"spec": spec}), 201)["id"])
+
+    def _sweep(self) -> str:
+        return self._open_sweep()
+
+    def _model(self) -> str:
+        body = {"job": self.ran_job, "path": self._output(), "name": unique("model")}
+        return str(ok(self.people.owner.post("/models", body), 201)["id"])
+
+    def _cluster_with_history(self) -> str:
+        """One on which a job of the owner has run, and no simulation runs."""
+        assert self.ran_job
+        for one in ok(self.people.admin.get("/simulations"))["items"]:
+            self.people.admin.send("DELETE", f"/simulations/{one['id']}")
+        return "local"
+
+    def _simulation(self) -> str:
+        return str(ok(self.people.owner.post("/simulations", {"cluster": self._cluster_with_history()}), 202)["id"])
+
+    def _new_cluster_file(self) -> str:
+        return f"{unique('cluster')}.yaml"
+
+    def _cluster_file(self) -> str:
+        name = self._new_cluster_file()
+        text = f"name: {unique('vc')}\n"
+        ok(self.people.admin.send("PUT", f"/cluster-files/{name}", json={"text": text}))
         return name
 
     def _secret(self) -> str:

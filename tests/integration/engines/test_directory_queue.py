@@ -18,7 +18,9 @@ from muster.engine.lifecycle.launching import compose_gang
 from muster.engine.nodes import administration
 from muster.engine.nodes.polling import intervals
 from muster.engine.requests import commands
+from muster.engine.requests.dry_running import dry_run
 from muster.engine.requests.explaining import explain
+from muster.engine.requests.schedule import LookAhead
 from muster.engine.state.open_jobs import Entry
 from muster.server.engine_nodes import allocated
 from tests.parts.building import a_role, a_spec
@@ -310,7 +312,7 @@ async def test_an_engine_that_has_not_said_what_it_has_refuses_nobody(site: Site
 
 
 async def test_a_dry_run_shows_what_the_engine_would_be_given(site: Site) -> None:
-    found = await commands.dry_run(site.context, a_spec(a_role("worker", 2), framework=Framework.TORCH), "amy")
+    found = await dry_run(site.context, LookAhead(), a_spec(a_role("worker", 2), framework=Framework.TORCH), "amy")
     (file,) = found.rendered.files
     assert file.name == f"{found.job.id}.1.json"
     assert [task["env"]["RANK"] for task in json.loads(file.content)["tasks"]] == ["0", "1"]

@@ -14,7 +14,7 @@ from tests.parts.server import MusterServer, polls, running_server
 
 _RECENT = "time > now() - 5m GROUP BY time(10s)"
 _WITHIN_S = 60.0
-_BOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "servers.json"
+_BOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "dashboards" / "servers.json"
 
 
 @pytest.fixture
@@ -88,6 +88,22 @@ def test_a_board_is_answered_from_what_a_server_pushed(influx: Influx, tmp_path:
         assert 0 < disk["value"] <= 100
         assert {row[1] for row in influx.ask('SHOW TAG VALUES FROM "cpu" WITH KEY = "host"', "servers")[0]["values"]}
         assert exported(server)["sent"] > 0
+
+
+def test_jobs_users_and_queues_are_pushed(influx: Influx, tmp_path: Path) -> None:
+    with pushing_server(tmp_path / "home", url=influx.url, database="servers") as server:
+        job = server.submit({"name": "trains", "command": "sleep 600", "resources": {"cpu": "100m", "gpu": 1}})
+        server.submit({"name": "waits", "command": "true", "resources": {"cpu": "100m", "gpu": 2}})
+        where = 'WHERE time > now() - 5m GROUP BY "id", "job", "user"'
+        (gpus,) = values(influx, "servers", f'SELECT "gpus" FROM "job" {where}')
+        assert (gpus["id"], gpus["job"], gpus["value"]) == (job["id"], "trains", 1)
+        (memory,) = values(influx, "servers", f'SELECT "memory" FROM "job" {where}')
+        assert memory["value"] > 0
+        (queued,) = values(influx, "servers", 'SELECT max("queued") FROM "queue" GROUP BY "cluster"')
+        assert (queued["cluster"], queued["value"]) == ("local", 1)
+        (running,) = values(influx, "servers", 'SELECT max("gpus") FROM "user" GROUP BY "user"')
+        assert (running["user"], running["value"]) == (gpus["user"], 1)
+        server.run("kill", job["id"], check=True)
 
 
 def test_every_panel_of_the_board_has_something_to_draw(influx: Influx, tmp_path: Path) -> None:

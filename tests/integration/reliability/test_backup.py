@@ -134,7 +134,7 @@ def test_a_restored_server_is_held_and_runs_nothing_again(server: MusterServer, 
     ended = server.submit({"name": "ended-later", "command": work})["id"]
     server.wait_for_state(ended, "Running")
     done = server.run("server", "backup", str(archive), check=True)
-    assert "backed up 1 jobs" in done.stdout
+    assert "backed up 1 job and" in done.stdout
     (tmp_path / "go").touch()
     assert server.wait(ended)["state"] == "Succeeded"
     unknown = server.submit({"name": "unknown", "command": f"until [ -e {tmp_path}/stop ]; do sleep 0.05; done"})["id"]
@@ -145,7 +145,7 @@ def test_a_restored_server_is_held_and_runs_nothing_again(server: MusterServer, 
     assert "already using" in refused.stderr, "the server runs"
     server.stop()
     assert "--replace" in server.run("server", "restore", str(archive)).stderr
-    assert "restored 1 jobs" in server.run("server", "restore", "--replace", str(archive), check=True).stdout
+    assert "restored 1 job as" in server.run("server", "restore", "--replace", str(archive), check=True).stdout
 
     server.start()
     assert server.wait(ended)["attempt"] == 1

@@ -82,7 +82,12 @@ def _check_life_with_helper(hosts: Hosts, host: Host) -> None:
     assert (ended.state, ended.log.split()[0]) == ("Failed", "more")
     assert int(ended.log.split()[1]) >= 1000
     assert host.processes(f"sleep {nap}") == {}
-    _, content = hosts.server.call("GET", f"/api/v1/jobs/{ended.job_id}/outputs/out/file", token=hosts.alice.token)
+    content: Any = None
+    for _ in polls(60):  # outputs are collected after the end
+        path = f"/api/v1/jobs/{ended.job_id}/outputs/out/file"
+        status, content = hosts.server.call("GET", path, token=hosts.alice.token)
+        if status == 200:
+            break
     assert content == "made\n"
     trap = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.05; done"
     job = hosts.alice.submit(trap, **there)

@@ -139,7 +139,15 @@ def test_an_agent_without_root_gives_secrets_too_and_removes_them(tmp_path: Path
     assert agent.wait_phase("t", "ended")["exit_code"] == 0
     wait_until(lambda: not (folder / "masked").exists(), "the log to be masked")
     stars = "*" * len(VALUE)
-    assert shown(agent, "t").decode().splitlines() == [f"{stars} {stars}", "checkpoint", "secrets", "work"]
+    assert shown(agent, "t").decode().splitlines() == [
+        f"{stars} {stars}",
+        "checkpoint",
+        "metrics",
+        "muster.zip",
+        "secrets",
+        "tracking-url",
+        "work",
+    ]
     assert left(agent.root) == []
     agent.close()
 

@@ -17,7 +17,6 @@ _NOT_BEFORE_THE_COMMAND = {
     "concurrent.futures",
     "ctypes",
     "dataclasses",
-    "hashlib",
     "inspect",
     "logging",
     "random",

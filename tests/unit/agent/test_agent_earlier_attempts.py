@@ -9,6 +9,7 @@ from muster.agent.batch import earlier as module
 from muster.agent.batch.earlier import Earlier, end_earlier
 from muster.agent.batch.programs import UNREACHABLE, Programs
 from muster.agent.batch.spool import END, Spool
+from muster.agent.batch.strays import end_strays
 from muster.agent.batch.submission import submit
 from muster.agent.errors import AgentError
 
@@ -118,3 +119,30 @@ def test_nothing_is_submitted_if_the_earlier_attempt_may_still_run(
     with pytest.raises(AgentError) as refused:
         end_earlier(slurm.programs, spool, EARLIER)
     assert refused.value.code == UNREACHABLE
+
+
+def test_jobs_of_gangs_that_are_over_are_cancelled_when_they_are_seen_again(slurm: Slurm, spool: Spool) -> None:
+    me = getpass.getuser()
+    for key, number in (("over.1", "7"), ("again.1", "8")):
+        gang = spool.gang(key)
+        gang.write_facts({"tasks": [f"{key}.worker.0"]})
+        gang.write_job(number)
+        if key == "over.1":
+            gang.forget(f"{key}.worker.0")
+    slurm.has(
+        f"7|PENDING|{me}|muster:me:over.1",
+        f"8|RUNNING|{me}|muster:me:again.1",
+        f"9|RUNNING|{me}|muster:me:over.1",
+        f"10|RUNNING|{me}|muster:other:else.1",
+        "11|RUNNING|amy|my|comment",
+    )
+
+    assert end_strays(slurm.programs, spool, []) == ["7"]
+    assert slurm.lines("cancelled") == []
+    assert end_strays(slurm.programs, spool, ["7", "8", "10"]) == ["7"]
+    assert slurm.lines("cancelled") == ["7"]
+
+
+def test_slurm_is_not_asked_for_jobs_that_are_over_if_there_was_none(slurm: Slurm, spool: Spool) -> None:
+    assert end_strays(slurm.programs, spool, []) == []
+    assert slurm.lines("asked") == []

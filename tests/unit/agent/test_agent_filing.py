@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.errors import AgentError
+from muster.agent.files.folder_checks import MARKER
 from muster.agent.files.stepwise import Runs, Work
 from tests.unit.agent.asking_filing import Files
 
@@ -48,6 +49,12 @@ def test_a_list_tells_kinds_sizes_and_what_links_say(files: Files) -> None:
     ]
     assert found["file"]["size"] == 5
     assert found["link"]["target"] == "/somewhere/else"
+
+
+def test_the_marker_of_a_folder_is_not_listed(files: Files) -> None:
+    (files.root / MARKER).write_text("muster one\n")
+    (files.root / "mine").write_text("")
+    assert [entry["name"] for entry in files.ask("fs_list", "", limit=10)["entries"]] == ["mine"]
 
 
 def test_a_name_that_is_no_text_is_shown_and_removed_with_its_folder(files: Files) -> None:

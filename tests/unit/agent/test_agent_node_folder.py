@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,8 +15,10 @@ import pytest
 from muster.agent.batch.link import Link
 from muster.agent.batch.node_folder import NodeFolder, new_path
 from muster.agent.batch.preparing import prepare
+from muster.agent.batch.sealing import CLIENT, SERVER, Exchange, nonce
 from muster.agent.batch.spool import Spool
 from muster.agent.errors import START_FAILED, AgentError
+from muster.agent.system.frames import encode
 
 pytestmark = [pytest.mark.fast, pytest.mark.timeout(60)]
 TASK = "job.1.worker.0"
@@ -130,13 +133,29 @@ def _run(root: Path) -> tuple[list[dict[str, Any]], int]:
         program = "from muster.agent.batch.runner import main; main()"
         argv = [sys.executable, "-c", program, "archive", "0"]
         with subprocess.Popen(argv, env={**os.environ, **env}) as runner:
-            link = Link(server.accept()[0])
+            link = _sealed(server.accept()[0], "t")
             told: list[dict[str, Any]] = []
             while link.is_open:
                 for message in link.receive():
                     told.append(message)
                     link.send(_answer(message, root))
             return told, runner.wait()
+
+
+def _sealed(connection: socket.socket, token: str) -> Link:
+    """The link, once both ends have proven that they know the token."""
+    said, own = _object(connection), nonce()
+    exchange = Exchange(token, said["key"], said["nonce"], own)
+    connection.sendall(encode({"nonce": own, "proof": exchange.proof(SERVER)}))
+    assert exchange.is_proof(CLIENT, _object(connection)["proof"])
+    return Link(connection, sealing=exchange.sealing(SERVER))
+
+
+def _object(connection: socket.socket) -> dict[str, Any]:
+    """One message, and nothing of what comes after it."""
+    (length,) = struct.unpack(">I", connection.recv(4, socket.MSG_WAITALL))
+    found: dict[str, Any] = json.loads(connection.recv(length, socket.MSG_WAITALL))
+    return found
 
 
 def _answer(message: dict[str, Any], root: Path) -> dict[str, Any]:

@@ -23,8 +23,10 @@ def started(tmp_path: Path) -> Iterator[Started]:
 
     def start(account: int | None = None) -> int:
         env = {**os.environ, MARK: str(tmp_path)}
-        command = ["/bin/sh", "-c", "echo ready; exec sleep 1000"]
-        process = subprocess.Popen(command, env=env, user=account, stdout=subprocess.PIPE, start_new_session=True)
+        # One that is ready executes nothing more: while a program takes the place of another, it shows no mark.
+        command = ["/bin/sh", "-c", "echo ready; read never"]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, env=env, user=account, stdin=pipe, stdout=pipe, start_new_session=True)
         running.append(process)
         assert process.stdout is not None
         process.stdout.readline()

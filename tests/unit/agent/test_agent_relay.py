@@ -1,13 +1,18 @@
 """Allocations that share no folder with the login node ask its relay. It serves gangs that it knows, and only them."""
 
+import base64
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from muster.agent.batch.link import connected_to, listening
+from muster.agent.batch.gang_secrets import batch_secrets, keep
+from muster.agent.batch.given_secrets import take_variables
+from muster.agent.batch.link import Link, connected_to, listening
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
-from muster.agent.batch.spool import Gang, Spool
+from muster.agent.batch.spool import SEALED, Gang, Spool
 from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import write_json
 
@@ -48,11 +53,18 @@ def test_gang_learns_that_it_was_forgotten(spool: Spool, gang: Gang, tmp_path: P
 def test_stranger_does_not_learn_whether_a_gang_was_forgotten(spool: Spool, gang: Gang, key: str, token: str) -> None:
     """An agent of somebody else may listen where ours did before: it must not end a gang that it never knew."""
     gang.forget(TASK)
-    link = connected_to(f"127.0.0.1,{Relay(spool).port}")
+    with pytest.raises(ConnectionError, match="does not know this job"):
+        connected_to(f"127.0.0.1,{Relay(spool).port}", token, key)
 
-    link.send({"what": "orders", "key": key, "token": token})
 
-    assert link.receive_one() is None
+def test_gang_of_an_earlier_release_shows_its_token(spool: Spool, gang: Gang) -> None:
+    answer = _said(Relay(spool), {"what": "orders", "key": KEY, "token": TOKEN})
+    assert answer == {"orders": {}}
+
+
+def test_gang_of_this_release_never_shows_its_token(spool: Spool, gang: Gang) -> None:
+    gang.write_facts({"tasks": [TASK], "token": TOKEN, SEALED: True})
+    assert _said(Relay(spool), {"what": "orders", "key": KEY, "token": TOKEN}) is None
 
 
 def test_next_relay_serves_gangs_that_run_where_the_one_before_it_did(spool: Spool, gang: Gang) -> None:
@@ -86,3 +98,38 @@ def test_addresses_of_networks_are_those_that_others_reach() -> None:
 def test_a_port_that_somebody_else_has_is_refused(spool: Spool) -> None:
     with pytest.raises(OSError, match="in use"):
         Relay(spool, port=Relay(spool).port)
+
+
+def test_task_gets_its_secrets_from_the_relay_until_its_end_is_known(spool: Spool, gang: Gang, tmp_path: Path) -> None:
+    told = {"files": {"a/key": _text(b"value")}, "masked": [_text(b"value")], "variables": {"KEY": "value"}}
+    paths = {"MUSTER_SECRETS": "", "KEY_FILE": "a/key"}
+    keep(gang.task_folder(TASK), batch_secrets({TASK: {**told, "paths": paths}})[TASK])
+    node = RelayedSpool(str(tmp_path / "node"), RelayLink(f"127.0.0.1,{Relay(spool).port}", TOKEN, KEY).ask)
+    own, folder = node.gang(KEY), Path(node.gang(KEY).task_folder(TASK))
+
+    node.fetch_secrets(own, TASK)
+
+    assert (folder / "secrets/a/key").read_bytes() == b"value"
+    variables = {"KEY": "value", "MUSTER_SECRETS": f"{folder}/secrets", "KEY_FILE": f"{folder}/secrets/a/key"}
+    assert take_variables(str(folder)) == variables
+    node.write_mark(own, TASK, "end", {"at": 1.0})
+    assert _files_with(tmp_path, b"value") == []
+    with pytest.raises(OSError, match="cannot be had"):
+        node.fetch_secrets(own, TASK)
+
+
+def _text(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _files_with(folder: Path, value: bytes) -> list[Path]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if value in path.read_bytes() or base64.b64encode(value) in path.read_bytes()]
+
+
+def _said(relay: Relay, message: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer to a message that is not sealed."""
+    with socket.create_connection(("127.0.0.1", relay.port), 30) as connection:
+        link = Link(connection)
+        link.send(message)
+        return link.receive_one()

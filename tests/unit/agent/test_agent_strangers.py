@@ -14,7 +14,7 @@ import pytest
 
 from muster.agent.batch import strangers
 from muster.agent.batch.coordinator import Coordinator
-from muster.agent.batch.link import Link, is_token
+from muster.agent.batch.link import RUNNER, Link, connected_to, is_token
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.relayed import RelayLink
 from muster.agent.batch.spool import Spool
@@ -39,6 +39,8 @@ NONSENSE = {
     "token that is no text": encode({"what": "orders", "key": KEY, "token": [1]}),
     "half a character as token": framed(json.dumps({"key": KEY, "token": "\ud800"}).encode()),
     "key that is a path": encode({"what": "orders", "key": "../x", "token": TOKEN}),
+    "nonce that is none": encode({"what": "seal", "key": KEY, "nonce": "short"}),
+    "no nonce": encode({"what": "seal", "key": KEY}),
     "too long": struct.pack(">I", strangers.FIRST_BYTES + 1),
     "too long before data": struct.pack(">II", 1 << 31 | 1 << 20, strangers.FIRST_BYTES + 1),
     "another protocol": b"GET / HTTP/1.1\r\n\r\n",
@@ -173,12 +175,21 @@ def test_a_coordinator_keeps_few_strangers_and_hears_its_runners(tmp_path: Path,
     nonsense = [connect(port, opened) for _ in NONSENSE]
     for connection, said in zip(nonsense, NONSENSE.values(), strict=True):
         connection.sendall(said)
-    runner = Link(connect(port, opened))
-    runner.send({"token": coordinator._token, "what": "hello", "group": 0, "place": 0, "node": "n1", "host": "n1"})
+    hello = {"what": "hello", "group": 0, "place": 0, "node": "n1", "host": "n1"}
+    told: list[Any] = []
+
+    def run() -> None:
+        runner = connected_to(f"127.0.0.1,{port}", coordinator._token, RUNNER)
+        runner.send(hello)
+        told.append(runner.receive_one())
+
+    running = threading.Thread(target=run)
+    running.start()
 
     while TASK not in coordinator._links:
         coordinator._serve()
 
-    assert runner.receive_one() == {"what": "task", "id": TASK, "ports": 0}
+    running.join(30)
+    assert told == [{"what": "task", "id": TASK, "ports": 0}]
     assert all(is_closed(one) for one in flood[: strangers.MOST_OF_ADDRESS])
     assert coordinator._strangers.count <= strangers.MOST_OF_ADDRESS

@@ -9,6 +9,7 @@ import pytest
 
 from muster.bootstrap.self_signed import make_self_signed
 from muster.client import contexts
+from muster.client.contexts import Context
 from muster.lib.fingerprints import fingerprint_of
 from muster.version import __version__
 from tests.unit.cli.calling import muster, with_job
@@ -29,7 +30,9 @@ def test_login_by_password_is_remembered_for_its_owner_only(server: TinyServer, 
     assert muster(None, "whoami", "-o", "name").out == "li\n"
     assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
     listed = muster(None, "context", "list", "-o", "json")
-    assert listed.document["items"] == [{"name": "127.0.0.1", "server": server.url, "user": "li", "current": True}]
+    assert listed.document["items"] == [
+        {"name": "127.0.0.1", "server": server.url, "servers": [server.url], "user": "li", "current": True}
+    ]
 
 
 def test_logout_gives_the_token_back_and_forgets_it(server: TinyServer) -> None:
@@ -254,3 +257,53 @@ def test_passwords_are_not_asked_for_without_a_terminal(server: TinyServer) -> N
     short = muster(server, "users", "add", "li", "--password-stdin", stdin="short\n")
     assert "a password has at least 8 characters" in short.err
     assert not server.requests("POST", "/users")
+
+
+def test_a_context_has_several_servers_with_a_token_each(server: TinyServer, home: Path) -> None:
+    other = TinyServer()
+    for one, token in ((server, "first"), (other, "second")):
+        one.on("POST", "/login", Answer(200, {"token": token, "user": "li", "role": "user", "expiresAt": None}))
+        one.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
+        one.on("POST", "/logout", Answer(204))
+    both = f"{server.url},{other.url}"
+    words = ("--name", "lab", "--user", "li", "--password-stdin")
+    assert muster(None, "login", both, *words, stdin="secret\n").code == 0
+    assert [one.server for one in contexts.load().known["lab"].receivers] == [server.url, other.url]
+    assert f"{server.url}, {other.url}" in muster(None, "context", "list").out
+    assert muster(None, "whoami", "-o", "name").out == "li\n"
+    assert not other.requests("GET", "/whoami")
+    server.stop()
+    said = muster(None, "whoami", "-o", "name")
+    assert (said.code, said.out) == (0, "li\n")
+    assert f"connected to {other.url}; {server.url} does not answer: connection refused" in said.err
+    assert {asked.headers.get("Authorization") for asked in other.asked} == {None, "Bearer second"}
+    other.stop()
+    said = muster(None, "whoami")
+    assert said.code == 1
+    assert "no active receiver found" in said.err
+    assert f"{server.url}: connection refused" in said.err
+    assert f"{other.url}: connection refused" in said.err
+
+
+def test_a_server_that_does_not_answer_at_login_is_left_out(server: TinyServer, home: Path) -> None:
+    gone = TinyServer()
+    gone.stop()
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
+    said = muster(None, "login", f"{gone.url},{server.url}", "--token", "t0ken")
+    assert said.code == 0
+    assert f"{gone.url} is left out, because it does not answer: " in said.err
+    assert [one.server for one in next(iter(contexts.load().known.values())).receivers] == [server.url]
+
+
+def test_logging_out_revokes_the_token_at_each_server(server: TinyServer, home: Path) -> None:
+    other = TinyServer()
+    for one in (server, other):
+        one.on("POST", "/logout", Answer(204))
+    context = Context(server.url, "first", "li", more=(Context(other.url, "second", "li"),))
+    contexts.save(contexts.Contexts().with_context("lab", context))
+    assert muster(None, "logout").code == 0
+    assert [asked.headers["Authorization"] for asked in (*server.asked, *other.asked)] == [
+        "Bearer first",
+        "Bearer second",
+    ]
+    other.stop()

@@ -62,6 +62,7 @@ def test_job_filters_reach_the_server(server: TinyServer) -> None:
         "text": ["t"],
         "since": ["7d"],
         "limit": ["3"],
+        "members": ["none"],
     }
 
 
@@ -85,7 +86,7 @@ def test_jobs_that_were_not_made_with_muster_are_listed_below(server: TinyServer
     lines = muster(server, "get", "jobs").out.splitlines()
     assert lines[2:4] == ["", "Not made with Muster:"]
     assert lines[5].split()[:2] == ["k8s:research:ctr", "kubernetes"]
-    assert [one.query.get("origin") for one in server.asked] == [None, ["others"]]
+    assert [one.query.get("origin") for one in server.asked] == [None, ["others"], None]
 
 
 def test_a_document_has_jobs_of_one_origin(server: TinyServer) -> None:

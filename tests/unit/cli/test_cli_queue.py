@@ -10,6 +10,7 @@ from tests.unit.client.tiny_server import Answer, TinyServer, a_job
 
 pytestmark = pytest.mark.fast
 STARTED, ENDED = "2026-01-02T03:04:06.000Z", "2026-01-02T05:07:06.000Z"
+RAN_S = 7380.0
 
 
 def with_queue(server: TinyServer, *jobs: dict[str, Any], total: int | None = None) -> None:
@@ -23,7 +24,7 @@ def test_ps_lists_jobs_like_get_jobs(server: TinyServer) -> None:
 
 def test_a_job_has_gpus_and_a_duration(server: TinyServer) -> None:
     resources = {"cpu": "1", "memory": "2Gi", "gpu": 0.5}
-    with_job(server, state="Succeeded", startedAt=STARTED, endedAt=ENDED, resources=resources)
+    with_job(server, state="Succeeded", startedAt=STARTED, endedAt=ENDED, runTimeS=RAN_S, resources=resources)
     titles, line = muster(server, "get", "jobs").out.splitlines()
     assert {"OWNER", "GPUS", "DURATION"} <= set(titles.split())
     assert " 0.5 " in line
@@ -31,7 +32,7 @@ def test_a_job_has_gpus_and_a_duration(server: TinyServer) -> None:
 
 
 def test_wide_jobs_have_waits_and_use(server: TinyServer) -> None:
-    with_job(server, startedAt=STARTED, endedAt=ENDED, gpuPercent=30.7, peakMemoryBytes=3 << 29)
+    with_job(server, startedAt=STARTED, endedAt=ENDED, runTimeS=RAN_S, gpuPercent=30.7, peakMemoryBytes=3 << 29)
     titles, line = muster(server, "get", "jobs", "-o", "wide").out.splitlines()
     for title, value in (("GPU", "31 %"), ("PEAK MEMORY", "1.5 GiB"), ("WAIT", "0.3s"), ("DURATION", "2h 3m")):
         assert title in titles

@@ -1,5 +1,6 @@
 """`submit` and `run`: what they send, print and exit with."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def test_dry_run_shows_requests_and_starts_nothing(server: TinyServer, job_file:
     assert server.asked[0].query == {"dryRun": ["true"]}
     assert "mnist-worker-0 on n1\n  $ sh -c 'ls -l'\n" in outcome.out
     assert "warning: careful" in outcome.err
+
+
+def test_dry_run_says_when_it_would_start_and_why_it_would_wait(server: TinyServer, job_file: Path) -> None:
+    request = {"task": "t", "node": "n1", "argv": ["ls"], "env": {}}
+    reason = {"code": "no-free-gpu", "message": "needs 4 GPUs; 2 free now", "change": "", "numbers": {}}
+    plan = {"job": a_job(), "requests": [request], "reasons": [reason], "startsAt": "2020-01-01T00:00:00Z"}
+    server.on("POST", "/jobs", Answer(200, {**plan, "placement": "alone"}))
+    out = muster(server, "submit", str(job_file), "--dry-run").out
+    assert re.search(r"^Start: +at once$", out, re.MULTILINE)
+    assert re.search(r"^Waits: +needs 4 GPUs; 2 free now$", out, re.MULTILINE)
+    assert "Nodes and devices are those that it would have if no other job ran.\n\nt on n1" in out
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from muster.cli.failures import Failure
-from muster.cli.templates.catalogue import DESCRIPTIONS, JOB_FILE, built_in_files
+from muster.cli.templates.catalogue import JOB_FILE, built_in_files
 from muster.cli.templates.params import Param, params_of, with_params
 from muster.cli.templates.writing import write_files
+from muster.templates.catalogue import DESCRIPTIONS
 from muster.wire.specs import read_source
 
 pytestmark = pytest.mark.fast
@@ -26,7 +27,7 @@ def test_a_built_in_template_is_a_valid_job_with_described_params(name: str) -> 
 
 
 def test_every_folder_of_built_in_templates_is_listed() -> None:
-    folder = Path(__file__).parents[3] / "src/muster/cli/templates/built_in"
+    folder = Path(__file__).parents[3] / "src/muster/templates/built_in"
     assert {path.name for path in folder.iterdir()} == set(DESCRIPTIONS)
 
 
@@ -44,6 +45,13 @@ def test_files_that_are_there_are_kept_unless_forced(tmp_path: Path) -> None:
     assert ((tmp_path / "job.yaml").read_text(), (tmp_path / "src").exists()) == ("mine", False)
     written = write_files(files, tmp_path, force=True)
     assert [path.read_text() for path in written] == ["new", "pass"]
+
+
+@pytest.mark.parametrize("path", [".git/config", "a/.envrc", ".ssh/authorized_keys"])
+def test_a_hidden_file_is_not_written_nor_any_other(tmp_path: Path, path: str) -> None:
+    with pytest.raises(Failure, match="hidden file"):
+        write_files({"job.yaml": "", path: "text"}, tmp_path, force=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "", "link/x", "a\0b", "self"])

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.domain.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
-from muster.domain.exit_causes import EXIT_CODES, LAUNCH_ERRORS, REJECTED, SIGNALS
-from muster.domain.fault_table import fault_table_markdown
-from muster.domain.faults import FaultKind
-from muster.domain.log_patterns import SYMPTOMS, Symptom
+from muster.domain.failures.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
+from muster.domain.failures.exit_causes import EXIT_CODES, LAUNCH_ERRORS, REJECTED, SIGNALS
+from muster.domain.failures.fault_table import fault_table_markdown
+from muster.domain.failures.faults import FaultKind
+from muster.domain.failures.log_patterns import SYMPTOMS, Symptom
 
 from .samples import INNOCENT, SAMPLES, Sample
 
@@ -96,6 +96,8 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("container-engine", FaultKind.CONFIGURATION, True),
         ("engine-time-limit", FaultKind.LIMIT, False),
         ("engine-preempted", FaultKind.CAPACITY, True),
+        ("engine-requeued", FaultKind.PLATFORM, True),
+        ("engine-start", FaultKind.PLATFORM, True),
         ("login-unreachable", FaultKind.CONFIGURATION, False),
         ("too-large", FaultKind.CONFIGURATION, False),
         ("secret", FaultKind.CONFIGURATION, False),
@@ -118,7 +120,9 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
     assert set(LAUNCH_ERRORS) == {
         "refused-by-engine",
         "engine-time-limit",
+        "engine-start",
         "engine-preempted",
+        "engine-requeued",
         "login-unreachable",
         "port-in-use",
         "disk-full",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.domain.diagnosis import classify
+from muster.domain.failures.diagnosis import classify
 
 pytestmark = pytest.mark.fast
 _UNNAMED = "A file that the program wanted to use does not exist."

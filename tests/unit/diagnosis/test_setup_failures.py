@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.domain.diagnosis import classify
-from muster.domain.faults import FaultKind
+from muster.domain.failures.diagnosis import classify
+from muster.domain.failures.faults import FaultKind
 
 pytestmark = pytest.mark.fast
 BEGIN, END = "muster: setup: begins\n", "muster: setup: failed with exit code 1\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.wire.specs import read_spec
+from muster.wire.specs import read_source, reading_of_any
 from tests.unit.docs.pages import ROOT, blocks, pages
 
 pytestmark = pytest.mark.fast
@@ -30,7 +30,7 @@ def _is_whole_spec(block: str) -> bool:
 
 @pytest.mark.parametrize(("page", "block"), _whole_specs(), ids=lambda value: getattr(value, "name", ""))
 def test_a_job_in_the_docs_is_a_valid_job(page: Path, block: str) -> None:
-    assert read_spec(block).task_count > 0, page
+    assert read_source(block, read=reading_of_any).spec.task_count > 0, page
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))

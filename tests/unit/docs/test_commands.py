@@ -54,7 +54,7 @@ def _problem(words: list[str]) -> str | None:
         if word.startswith("-") and word != "-":
             name, has_value, _ = word.partition("=")
             option = _options(command, context).get(name)
-            if option is None and not _is_combined(word):
+            if option is None and not _is_combined(word) and not _passes_on(command):
                 return f"{context.command_path} has no option {word}"
             if option is not None and not option.is_flag and not has_value:
                 next(rest, None)
@@ -74,3 +74,8 @@ def _options(command: click.Command, context: click.Context) -> dict[str, click.
 def _is_combined(word: str) -> bool:
     """Whether short options are written together."""
     return not word.startswith("--") and len(word) > 2
+
+
+def _passes_on(command: click.Command) -> bool:
+    """Whether the command hands options that it does not know to another program."""
+    return bool(command.context_settings.get("ignore_unknown_options"))

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from muster.backends.slurm.answers.job_states import JOB_STATES, JobPhase, StateKind
+from muster.backends.slurm.answers.wait_reasons import wait_reason
 from muster.backends.slurm.cluster_file import ExpectedIn, NetworkIn, SlurmIn, SlurmLoginIn, SubmitIn
-from muster.backends.slurm.job_states import JOB_STATES, JobPhase, StateKind
-from muster.backends.slurm.wait_reasons import wait_reason
 from tests.parts.cluster_folders import cluster_folder
 from tests.unit.docs.pages import ROOT, blocks
 

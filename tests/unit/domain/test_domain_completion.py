@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.domain.completion import MAX_PLATFORM_RETRIES, decide, failure_verdict, tally, time_limit_fault
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import Outcome, Tally
 from muster.domain.specs import Completion, JobSpec
 from muster.domain.tasks import (
@@ -84,6 +84,34 @@ def test_the_verdict_names_the_earliest_failure() -> None:
     assert verdict is not None
     assert verdict.fault == early.fault
     assert verdict.reason == USER_FAULT.cause
+
+
+def _peer_lost(task: str) -> Fault:
+    return replace(USER_FAULT, code="peer-lost", task=task)
+
+
+@pytest.mark.parametrize("own", [USER_FAULT, FATAL_FAULT, CAPACITY_FAULT, PLATFORM_FAULT], ids=lambda fault: fault.code)
+def test_the_verdict_names_what_a_task_died_of_rather_than_a_lost_peer(own: Fault) -> None:
+    job = a_running_job(PAIR)
+    verdict = decide(job, tasks_of(job, TaskFailed(3.0, _peer_lost("job-worker-0")), TaskFailed(4.0, own)))
+    assert verdict is not None
+    assert verdict.fault == own
+
+
+def test_the_verdict_looks_for_the_cause_in_all_roles() -> None:
+    job = a_running_job(PS)
+    states = (TaskFailed(4.0, CAPACITY_FAULT), TaskFailed(3.0, _peer_lost("job-worker-0")), RUNS)
+    verdict = decide(job, tasks_of(job, *states))
+    assert verdict is not None
+    assert (verdict.outcome, verdict.fault) == (Outcome.RETRY, CAPACITY_FAULT)
+
+
+def test_a_lost_peer_is_the_cause_if_no_task_says_another() -> None:
+    job = a_running_job(PAIR)
+    first, second = _peer_lost("job-worker-0"), _peer_lost("job-worker-1")
+    verdict = decide(job, tasks_of(job, TaskFailed(4.0, first), TaskFailed(3.0, second)))
+    assert verdict is not None
+    assert verdict.fault == second
 
 
 @pytest.mark.parametrize(

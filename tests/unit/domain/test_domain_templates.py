@@ -33,6 +33,10 @@ def test_author_admins_and_the_audience_may_use_it(group: str, everyone: bool, u
         {"job.yaml": "", "a/../../b": ""},
         {"job.yaml": "", "a//b": ""},
         {"job.yaml": "", "a\x1b": ""},
+        {"job.yaml": "", ".git/config": ""},
+        {"job.yaml": "", "src/.ssh/authorized_keys": ""},
+        {"job.yaml": "", ".envrc": ""},
+        {"job.yaml": "", ".gitignore/x": ""},
         {"job.yaml": "x" * (MAX_BYTES + 1)},
         {"job.yaml": "", **{f"f{n}": "" for n in range(MAX_FILES)}},
     ],
@@ -42,7 +46,14 @@ def test_files_that_no_template_may_have_are_refused(files: dict[str, str]) -> N
 
 
 def test_good_files_are_not_refused() -> None:
-    assert list(wrong_files({"job.yaml": "", "src/train.py": "", "src/.hidden": ""})) == []
+    assert (
+        list(
+            wrong_files(
+                {"job.yaml": "", "src/train.py": "", "src/.gitignore": "", ".musterignore": "", ".dockerignore": ""}
+            )
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from muster.domain.job_usage import JobUse, job_use, with_live
 from muster.domain.jobs import Job, JobState, Queued, Running, Succeeded
 from muster.domain.resources import Placement, Resources
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task, TaskRunning, TaskSucceeded, TaskWaiting
-from muster.domain.usage_advice import advice
+from muster.domain.usage.job_usage import JobUse, job_use, with_live
+from muster.domain.usage.usage_advice import advice
 from muster.domain.used_resources import UsageSum, UsedGpu, UsedResources, add, sum_of, sum_of_task, with_sampled
 
 pytestmark = pytest.mark.fast

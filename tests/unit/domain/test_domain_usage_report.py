@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.domain.usage_report import GroupBy, JobRun, Report, ReportLine, ReportWindow, TaskRun, quantile
+from muster.domain.usage.usage_report import GroupBy, JobRun, Report, ReportLine, ReportWindow, TaskRun, quantile
 from muster.domain.used_resources import UsedGpu, UsedResources
 
 pytestmark = pytest.mark.fast
@@ -111,3 +111,19 @@ def test_a_job_counts_on_each_of_its_nodes_but_once_in_the_total() -> None:
 def test_quantiles() -> None:
     assert [quantile([1, 2, 3, 4], part) for part in (0.5, 0.95, 0.01)] == [2, 4, 1]
     assert quantile([], 0.5) is None
+
+
+def test_a_node_on_which_the_same_role_runs_longer_is_slower() -> None:
+    first, second, slow = (
+        replace(a_task(30 * H, end * H, node=node), id=f"job.1.worker.{place}")
+        for place, (node, end) in enumerate([("n1", 31), ("n2", 31), ("n3", 32)])
+    )
+    found = {line.group: line.slowness for line in lines(a_job(first, second, slow), by=GroupBy.NODE)}
+    assert found == {"n1": 1.0, "n2": 1.0, "n3": 2.0}
+
+
+def test_other_roles_and_single_nodes_say_nothing_about_speed() -> None:
+    server = replace(a_task(30 * H, 40 * H, node="n1"), id="job.1.ps.0")
+    worker = replace(a_task(30 * H, 31 * H, node="n2"), id="job.1.worker.0")
+    assert [line.slowness for line in lines(a_job(server, worker), by=GroupBy.NODE)] == [None, None]
+    assert [line.slowness for line in lines(a_job(server, worker))] == [None]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.domain.diagnosis import classify
+from muster.domain.failures.diagnosis import classify
 from muster.domain.specs import Runtime
 from muster.launch.runtimes import runtime_command, runtime_environment
 

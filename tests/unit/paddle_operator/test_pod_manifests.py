@@ -212,12 +212,12 @@ def test_the_template_is_copied_whole() -> None:
     for key in ("nodeSelector", "tolerations", "someFieldOfTheFuture"):
         assert spec[key] == template["spec"][key]  # type: ignore[index]
     assert (spec["hostname"], spec["subdomain"]) == ("demo-worker-0", "demo-worker-0")
-    assert [one["name"] for one in spec["initContainers"]] == ["data", "coord-paddle"]
-    coordinator = spec["initContainers"][1]
-    assert coordinator["image"] == "train:1"
-    assert coordinator["resources"] == {"requests": {"cpu": "2"}, "limits": {"cpu": "2", "memory": "4Gi"}}
-    assert coordinator["securityContext"] == {"runAsUser": 1000}
-    assert coordinator["imagePullPolicy"] == "Never"
+    assert [one["name"] for one in spec["initContainers"]] == ["data", "coord-paddle", "coord-paddle-ready"]
+    for one in spec["initContainers"][1:]:
+        assert one["image"] == "train:1"
+        assert one["resources"] == {"requests": {"cpu": "2"}, "limits": {"cpu": "2", "memory": "4Gi"}}
+        assert one["securityContext"] == {"runAsUser": 1000}
+        assert one["imagePullPolicy"] == "Never"
     assert spec["containers"][1] == {"name": "sidecar", "image": "side:1"}
     env = spec["containers"][0]["env"]
     assert env[0]["name"] == "POD_IP"

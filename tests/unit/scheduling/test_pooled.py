@@ -4,6 +4,7 @@ import pytest
 
 from muster.domain.nodes import NodeState
 from muster.domain.pools import Pool, PoolCapacity
+from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import Elastic, JobDemand, TaskDemand
@@ -62,6 +63,15 @@ def test_what_others_took_back_is_said_and_nothing_is_free_below_zero() -> None:
     told = with_others(taken, reason)
     assert told.message == "needs 2 CPU; 0 free now; of 64 in all, 60 are used by others or out of service"
     assert with_others(Pool(TOTAL, TOTAL, NODE), reason) == reason
+
+
+def test_gpus_of_other_models_are_not_among_those_that_others_use() -> None:
+    taken = Pool(PoolCapacity(64_000, 512 * GIB, {"A100": 4, "v100": 8}), PoolCapacity(64_000, 512 * GIB), NODE)
+    reason = Reason("no-free-gpu", "needs 4 GPUs of model V100; 0 free now", "", {"kind": "gpu", "models": "V100"})
+
+    told = with_others(taken, reason)
+
+    assert told.message.endswith("; of 8 in all, 8 are used by others or out of service")
 
 
 def test_an_engine_that_has_not_said_what_it_has_gets_nothing_and_refuses_nobody() -> None:

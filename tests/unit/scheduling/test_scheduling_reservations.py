@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.domain.schedule import Reserved
 from muster.scheduling.allocations import reservations
 from muster.scheduling.capacity.placement import place
 from muster.scheduling.cluster_state import ClusterState
@@ -36,6 +37,13 @@ def a_head_that_waits() -> ClusterState:
 
 def reserved_at(state: ClusterState) -> float | None:
     return None if state.reservations.current is None else state.reservations.current.at
+
+
+def test_what_is_reserved_for_whom_can_be_shown() -> None:
+    state = a_head_that_waits()
+    assert state.reserved() == [Reserved("j3", 300.0, ("n1",))]
+    state.unqueued("j3")
+    assert state.reserved() == []
 
 
 def test_it_is_not_worked_out_again_while_jobs_end_on_time(tries: list[int]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.api.pod_phases import PHASES
 from muster.domain.errors import Forbidden, Invalid, MusterError
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import Failed, Job
 from muster.domain.tasks import TASK_STATES, TaskFailed, TaskStopped, TaskSucceeded
 from muster.server.compatibility.paddlecloud.kube_views import job_object, pod_name

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from muster.domain.nodes import Node, NodeState
 from muster.engine.context import Context
+from muster.engine.state.open_jobs import OpenJobs
 from muster.ports.capabilities import NodeUsage
 from muster.server.node_metrics import METRICS, node_metrics
 from tests.parts.building import a_node
@@ -47,7 +48,7 @@ SAMPLE: dict[str, Any] = {
 def rendered(backend: FakeBackend, now: float = 12.0) -> dict[tuple[str, str], float]:
     """(metric, its labels but cluster) → value."""
     # Rendering reads the backends and the clock, nothing else of the engine.
-    context = cast("Context", SimpleNamespace(backends={"lab": backend}, clock=lambda: now))
+    context = cast("Context", SimpleNamespace(backends={"lab": backend}, clock=lambda: now, open_jobs=OpenJobs()))
     text = asyncio.run(node_metrics(context, ["lab"])).decode()
     return {
         (sample.name, " ".join(f"{k}={v}" for k, v in sorted(sample.labels.items()) if k != "cluster")): sample.value

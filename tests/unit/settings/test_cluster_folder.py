@@ -209,3 +209,27 @@ def test_a_physical_cluster_without_its_backend_is_not_taken_for_a_virtual_one(t
     assert str(missing) == "local.yaml, line 1: backend: is missing (add `backend: local`)"
     (access,) = problems(tmp_path, local="access: {users: [li]}\n")
     assert (access.path, access.message) == ("backend", "is missing")
+
+
+def test_a_cluster_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Its name is that of the folder, and the files that it names are beside it."""
+    own = tmp_path / "pool"
+    own.mkdir()
+    (own / "cluster.yaml").write_text("backend: ssh\nnodesFile: nodes.json\n")
+    (tmp_path / "drafts").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "cluster.yaml").write_text("backend: ssh\n")
+    folder = cluster_folder(tmp_path)
+    with pytest.raises(Invalid) as refused:
+        folder.read()
+    assert [(problem.file, problem.line) for problem in refused.value.problems] == [("pool/cluster.yaml", 2)]
+    assert {own / "cluster.yaml", own / "nodes.json", tmp_path / "drafts" / "cluster.yaml"} <= folder.files_beside()
+    (own / "nodes.json").write_text(
+        '[{"name": "n", "ip": "10.0.0.1", "user_name": "li", "gpu_count": 1, "gpu_info": ["A100"]}]'
+    )
+    (pool,) = folder.read().physical
+    assert (pool.name, pool.file, [node.file for node in pool.nodes]) == (
+        "pool",
+        "pool/cluster.yaml",
+        ["pool/nodes.json"],
+    )

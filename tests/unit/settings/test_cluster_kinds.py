@@ -59,7 +59,8 @@ def test_an_unknown_backend_is_answered_with_the_nearest(tmp_path: Path) -> None
         "a.yaml, line 2: backend: there is no backend 'torqe' (did you mean torque?)"
     ]
     assert problems(tmp_path, "backend: [k8s]\n") == [
-        "a.yaml, line 1: backend: there is no backend ['k8s'] (known backends: kubernetes, local, slurm, ssh, torque)"
+        "a.yaml, line 1: backend: there is no backend ['k8s'] "
+        "(known backends: kubernetes, local, muster, slurm, ssh, torque)"
     ]
 
 

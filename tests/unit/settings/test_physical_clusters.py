@@ -155,7 +155,7 @@ def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> 
 WRONG: Mapping[str, tuple[str, str]] = {
     "backend": (
         "backend: torque\n",
-        "line 1: backend: there is no backend 'torque' (known backends: kubernetes, local, slurm, ssh)",
+        "line 1: backend: there is no backend 'torque' (known backends: kubernetes, local, muster, slurm, ssh)",
     ),
     "name": (
         "name: six boxes\nbackend: ssh\n",
@@ -246,6 +246,14 @@ WRONG: Mapping[str, tuple[str, str]] = {
     "twice": (
         "backend: ssh\nnodes:\n- gpu1\n- {name: gpu1, host: b}\n",
         "line 4: nodes: gpu1 is given twice (also in a.yaml, line 3)",
+    ),
+    "programs outside": (
+        "name: elsewhere\nbackend: ssh\n",
+        "line 1: name: elsewhere stands for programs outside of Muster that report to it (choose another name)",
+    ),
+    "a price of less than nothing": (
+        "backend: ssh\ngpuHourPrice: -1\n",
+        "line 2: gpuHourPrice: input should be greater than or equal to 0 (got -1)",
     ),
     "servers own": (
         "name: local\nbackend: ssh\n",

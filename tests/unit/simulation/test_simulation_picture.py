@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from muster.cli.failures import Failure
-from muster.cli.rasterising import png_of
+from muster.cli.png_files import png_or_failure
 from muster.simulation.charts import COLOURS, HEIGHT, WIDTH, draw
 from muster.simulation.records import Finished, Run, Sample, TraceJob
 
@@ -72,7 +72,7 @@ def test_without_a_program_for_it_png_is_refused_with_the_way_out(monkeypatch: p
     monkeypatch.setenv("PATH", "")
 
     with pytest.raises(Failure) as caught:
-        png_of(draw([a_run()]), WIDTH, HEIGHT)
+        png_or_failure(draw([a_run()]), WIDTH, HEIGHT)
 
     assert "neither rsvg-convert nor chromium" in caught.value.message
     assert ".svg" in caught.value.hint
@@ -80,7 +80,7 @@ def test_without_a_program_for_it_png_is_refused_with_the_way_out(monkeypatch: p
 
 def test_png_is_made_by_what_the_machine_has() -> None:
     try:
-        png = png_of(draw([a_run()]), WIDTH, HEIGHT)
+        png = png_or_failure(draw([a_run()]), WIDTH, HEIGHT)
     except Failure as error:
         pytest.skip(error.message)
 

@@ -19,6 +19,7 @@ from muster.agent.files import in_place, transfers, trees
 from muster.agent.files.confined import Place, Walk, is_text, listing, place, rename
 from muster.agent.files.digests import Digests
 from muster.agent.files.file_errors import DENIED, file_error
+from muster.agent.files.folder_checks import MARKER
 from muster.agent.files.leftovers import PARTIAL_PREFIX, Leftovers
 from muster.agent.files.pieces import MAX_READ_BYTES, MAX_WRITE_BYTES, version
 from muster.agent.files.stepwise import Runs
@@ -160,9 +161,10 @@ def _list(request: Request) -> Work:
 
 
 def _listed(where: Place, limit: int, after: str) -> Answer:
-    """Only the entries of the answer are examined one by one: a folder may have very many."""
+    """Only the entries of the answer are examined one by one: a folder may have very many. The marker by which nodes
+    compare their folders is nobody's file."""
     with Walk(where.root) as walk, listing(walk.enter(where.parts)) as fd:
-        names = sorted(os.listdir(fd))
+        names = sorted(name for name in os.listdir(fd) if where.parts or name != MARKER)
         first = bisect.bisect_right(names, after)
         page = names[first : first + limit]
         entries = [_entry(name, fd) for name in page]

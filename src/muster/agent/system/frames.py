@@ -79,6 +79,12 @@ def first_object(received: bytes, most: int) -> Optional[Message]:
     return _parse(received[begin : begin + length]) if len(received) >= begin + length else None
 
 
+def after_first(received: bytes) -> bytes:
+    """What follows the first frame, all of which has been received."""
+    (length,) = _LENGTH.unpack_from(received)
+    return received[_LENGTH.size + (length & ~_WITH_DATA) :]
+
+
 def _written(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode("utf-8")
 

@@ -54,7 +54,7 @@ class Inotify:
             _LIBC.inotify_rm_watch(self.fd, number)
 
     def close(self) -> None:
-        """Whoever added the reader has removed it."""
+        """Close the descriptor. The caller that added its reader has removed it."""
         os.close(self.fd)
 
     def _read(self) -> None:

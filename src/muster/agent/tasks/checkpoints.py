@@ -1,4 +1,5 @@
-"""Notices when a task says that its work is safe: the time of the file `checkpoint` in its folder.
+"""Notices when a task says that its work is safe, by the time of the file `checkpoint` in its folder, or where it can
+be followed, by the content of the file `tracking-url`, or reports metrics in the file `metrics`.
 
 The folder of every running task is watched. A task that says it all the time is told on at once, then every few
 seconds.
@@ -7,24 +8,25 @@ seconds.
 from __future__ import annotations
 
 import time
-from typing import Callable, Dict, Optional
+from typing import Callable, Dict, Optional, Tuple
 
 from muster.agent.system.inotify import ATTRIB, CLOSE_WRITE, MOVED_TO, ONLY_DIRECTORY, Inotify
 from muster.agent.system.loop import Loop
+from muster.agent.tasks.metric_file import metrics_bytes
 from muster.agent.tasks.table import Task
-from muster.agent.tasks.task_folder import CHECKPOINT
+from muster.agent.tasks.task_folder import CHECKPOINT, METRICS, TRACKING
 
 _APART_S = 2.0
 _POLL_S = 1.0
 _EVENTS = ATTRIB | CLOSE_WRITE | MOVED_TO | ONLY_DIRECTORY
-_NAME = CHECKPOINT.encode("ascii")
+_NAMES = tuple(name.encode("ascii") for name in (CHECKPOINT, TRACKING, METRICS))
 
 
 class _Watch:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.number: Optional[int] = None
-        self.told: Optional[float] = None
+        self.told: Tuple[Optional[float], str, int] = (None, "", 0)
         self.quiet_until = 0.0
         self.is_due = False
 
@@ -54,22 +56,27 @@ class Checkpoints:
             self._inotify.unwatch(watch.number)
 
     def _touched(self, watch: _Watch, name: bytes) -> None:
-        if name == _NAME:
+        if name in _NAMES:
             self._look(watch)
 
     def _look(self, watch: _Watch) -> None:
         """Tell what is new, or a little later when something was told just now."""
         now = time.monotonic()
         if now < watch.quiet_until:
-            if not watch.is_due:
-                watch.is_due = True
-                self._loop.call_later(watch.quiet_until - now, lambda: self._due(watch))
+            self._look_later(watch, watch.quiet_until - now)
             return
-        found = watch.task.checkpoint_at()
-        if found is not None and found != watch.told:
+        found = (watch.task.checkpoint_at(), watch.task.tracking_url(), metrics_bytes(watch.task.folder))
+        if found != watch.told:
             watch.told = found
             watch.quiet_until = now + _APART_S
             self._tell(watch.task)
+            # What a task writes right after this is no event of its own: see `metric_writer`.
+            self._look_later(watch, _APART_S)
+
+    def _look_later(self, watch: _Watch, delay_s: float) -> None:
+        if not watch.is_due:
+            watch.is_due = True
+            self._loop.call_later(delay_s, lambda: self._due(watch))
 
     def _due(self, watch: _Watch) -> None:
         watch.is_due = False

@@ -24,6 +24,7 @@ from muster.agent.tasks import (
     cgroups,
     containers,
     inputs,
+    metric_file,
     records,
     setups,
     symlinks,
@@ -72,6 +73,7 @@ class Launching:
         self._input_cache = input_cache
         self._setups = prepared
         self._unpacking = unpacking
+        self._module = metric_file.module_archive()
 
     def launch(self, order: LaunchOrder) -> Task:
         known = self._book.get(order.task)
@@ -133,9 +135,10 @@ class Launching:
                 task_folder.OWN: order.isolation is None,
                 task_helper.FACT: _is_helped(order, isolation),
             }
-            task_folder.prepare(folder, facts, order.files)
+            files = {name: text.encode("utf-8") for name, text in order.files.items()}
+            task_folder.prepare(folder, facts, {**files, metric_file.MODULE: self._module})
             if isolation is not None and (isolation.is_confined or order.container is not None):
-                task_folder.make_checkpoint(folder)
+                task_folder.make_reports(folder)
             if order.package is None:
                 task_folder.make_work(folder)
             containers.place_registry(folder, order.container)
@@ -214,7 +217,8 @@ class Launching:
         work = os.path.join(task.folder, task_folder.WORK)
         cwd = order.cwd or work
         _link(work, order.links)
-        names, trees = [task_folder.CHECKPOINT, *_own_files(order)], [task_folder.WORK, *_private_folders(order)]
+        names = [task_folder.CHECKPOINT, task_folder.TRACKING, task_folder.METRICS, *_own_files(order)]
+        trees = [task_folder.WORK, *_private_folders(order)]
         trees += [task_folder.SETUP] if order.setup is not None and _is_helped(order, isolation) else []
         if isolation is not None and isolation.account is not None and not task_helper.is_needed(isolation.account):
             hand_over(task.folder, [task_folder.LOG, *names], trees, isolation.account)
@@ -245,8 +249,9 @@ class Launching:
             return None
         if _is_helped(order, isolation):
             return None
-        own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
-        own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
+        reports = (task_folder.CHECKPOINT, task_folder.TRACKING, task_folder.METRICS)
+        own = [(name, False) for name in (task_folder.WORK, *reports)]
+        own += [(name, True) for name in (*order.files, metric_file.MODULE, *_secrets_folder(order))]
         own += [] if order.ssh is None else [(task_folder.SSH, False)]
         parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
         contents = self._contents(order, isolation)
@@ -291,16 +296,20 @@ def _unpacking_failure(error: BaseException) -> AgentError:
     return failure if failure.code == DISK_FULL else AgentError(PACKAGE, failure.message)
 
 
-def _wished(order: LaunchOrder) -> Mapping[str, str]:
-    """Returns the variables to start with. With a container, the engine's client needs its own, too."""
-    return {**containers.client_environment(os.environ), **order.env} if order.container else order.env
+def _wished(order: LaunchOrder, folder: str) -> Mapping[str, str]:
+    """Returns the variables to start with. With a container, the engine's client needs its own, too. An image may have
+    a search path of its own for Python, which would be lost."""
+    if order.container:
+        return {**containers.client_environment(os.environ), **order.env}
+    return metric_file.with_module(order.env, folder)
 
 
 def _environment(order: LaunchOrder, task: Task, isolation: Optional[Isolation], work: str) -> Dict[str, str]:
     if isolation is None or _needs_agent(order, isolation):
-        return environment(_wished(order), os.environ, task)
+        return environment(_wished(order, task.folder), os.environ, task)
     inherited = isolation.environment(os.environ, work)
-    return {**inherited, **order.env, "MUSTER_TASK_UID": task.uid, MARK: task.folder}
+    wished = metric_file.with_module(order.env, task.folder)
+    return {**inherited, **wished, "MUSTER_TASK_UID": task.uid, MARK: task.folder}
 
 
 def _with_account(scripts: Optional[TaskScripts], isolation: Optional[Isolation]) -> Optional[TaskScripts]:
@@ -334,7 +343,7 @@ def _is_helped(order: LaunchOrder, isolation: Optional[Isolation]) -> bool:
 
 def _own_files(order: LaunchOrder) -> List[str]:
     """The variables of a container are for the engine's client only."""
-    return [name for name in order.files if name != task_folder.CONTAINER_ENV]
+    return [name for name in (*order.files, metric_file.MODULE) if name != task_folder.CONTAINER_ENV]
 
 
 def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Sequence[DeviceNumber]:

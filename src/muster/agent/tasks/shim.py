@@ -48,7 +48,7 @@ class _Running(NamedTuple):
     folder: str
     log_bytes: Optional[int]
     holder: Optional[HolderLink]
-    """Of its standard input, if that stays open."""
+    """Holds the task's standard input, if that stays open."""
 
 
 class Shim:

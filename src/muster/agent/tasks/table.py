@@ -6,6 +6,7 @@ A Task is a view of its folder. Only `settling` moves it to its end; nobody else
 from __future__ import annotations
 
 import os
+import stat
 import time
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
@@ -13,15 +14,17 @@ from muster.agent.errors import UNKNOWN_TASK, AgentError
 from muster.agent.system.loop import Timer
 from muster.agent.system.processes import Identity, Target
 from muster.agent.tasks.masking import Masks
+from muster.agent.tasks.metric_file import metrics_bytes
 from muster.agent.tasks.records import signal_of
 from muster.agent.tasks.setup_order import SetupOrder
-from muster.agent.tasks.task_folder import CHECKPOINT, LOG
+from muster.agent.tasks.task_folder import CHECKPOINT, LOG, TRACKING
 from muster.agent.tasks.task_scripts import TaskScripts
 
 PREPARING = "preparing"
 RUNNING = "running"
 ENDED = "ended"
 LOST = "lost"
+LONGEST_TRACKING = 2100
 
 
 class Task:
@@ -95,6 +98,22 @@ class Task:
         except OSError:
             return None
 
+    def tracking_url(self) -> str:
+        """Returns the first line of what the task wrote as its address. It may have replaced the file by anything."""
+        try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(os.path.join(self.folder, TRACKING), flags)
+        except OSError:
+            return ""
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            return os.read(descriptor, LONGEST_TRACKING).decode("utf-8", "replace").split("\n", 1)[0].strip()
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
+
     def status(self) -> Dict[str, Any]:
         return {
             "task": self.uid,
@@ -111,6 +130,8 @@ class Task:
             "node_problem": self.node_problem,
             "log_bytes": self.log_bytes(),
             "checkpoint_at": self.checkpoint_at(),
+            "tracking_url": self.tracking_url(),
+            "metrics_bytes": metrics_bytes(self.folder),
             "used": self.used,
         }
 

@@ -25,6 +25,10 @@ STOP = "stop"
 ERROR = "error"
 OOM = "oom"
 CHECKPOINT = "checkpoint"
+TRACKING = "tracking-url"
+"""The address at which the task says that it can be followed."""
+METRICS = "metrics"
+"""The metrics that the task reports, one JSON object in each line."""
 EPILOG = "epilog"
 CONTAINER_ENV = "container.env"
 CONTAINER_VARIABLES = "variables.sh"
@@ -49,31 +53,35 @@ SETUP = "setup"
 RESERVED_NAMES = frozenset(
     (
         *(LOG, DROPPED, SAVED_LOG, LOG_TIMES, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM),
-        *(CHECKPOINT, CONTAINER_STATE, REGISTRY, SECRETS, MASKED, EPILOG, USED, RUSAGE, ATTACH, SETUP, SSH),
+        *(CHECKPOINT, TRACKING, METRICS, CONTAINER_STATE, REGISTRY, SECRETS, MASKED, EPILOG, USED, RUSAGE, ATTACH),
+        *(SETUP, SSH),
     )
 )
 
 
-def prepare(folder: str, facts: Mapping[str, Any], files: Mapping[str, str]) -> None:
+def prepare(folder: str, facts: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
     """Make the folder, or complete one that an earlier try left half made."""
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         pass
     for name, content in files.items():
-        write(os.path.join(folder, name), content.encode("utf-8"))
-    os.close(os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        write(os.path.join(folder, name), content)
+    for name in (LOG, METRICS):
+        os.close(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     write_json(os.path.join(folder, FACTS), facts)
 
 
-def make_checkpoint(folder: str) -> None:
-    """For a task that may not make files in its folder itself. A time of 0 means that it has saved nothing yet."""
-    path = os.path.join(folder, CHECKPOINT)
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
-    os.utime(path, (0, 0))
+def make_reports(folder: str) -> None:
+    """The files by which a task reports something, for one that may not make files in its folder itself. A time of 0
+    means that it has saved nothing yet."""
+    for name in (CHECKPOINT, TRACKING):
+        path = os.path.join(folder, name)
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            continue
+        os.utime(path, (0, 0))
 
 
 def make_work(folder: str) -> None:

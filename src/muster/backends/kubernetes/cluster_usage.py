@@ -194,7 +194,7 @@ def _tasks(reading: Reading, view: ClusterView) -> dict[str, dict[str, TaskUsage
 
 
 def _metrics(measured: Measured, view: ClusterView, name: str) -> dict[str, object]:
-    """As the agent names them. The CPU is a part of all that the machine has."""
+    """Return a node's metrics under the names that agents use. CPU is a share of the whole machine."""
     one = view.node_objects.get(("", name)) or {}
     capacity = (one.get("status") or {}).get("capacity") or {}
     cores_m, memory_bytes = thousandths(capacity.get("cpu", 0)), whole(capacity.get("memory", 0))

@@ -103,7 +103,7 @@ class ClusterView:
         return all(labels.get(name) == value for name, value in self._labels.items())
 
     def _lean_pod(self, pod: dict[str, Any]) -> Object:
-        """Of others' pods, only what they use is kept."""
+        """Return the pod as it is kept: other people's pods only with what they use."""
         metadata = pod["metadata"]
         if self.is_own(pod):
             metadata.pop("managedFields", None)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muster.backends.kubernetes.names import GANG, TASK
-from muster.domain.container_failures import IMAGE, image_failure
+from muster.domain.failures.container_failures import IMAGE, image_failure
 from muster.kubernetes.resources import RES_TYPE
 from muster.kubernetes.times import instant
 from muster.ports.backend import Observation, Phase

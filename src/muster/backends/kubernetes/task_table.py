@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.backends.kubernetes.pod_state import disruption, is_leaving, observed, pull_error, task_of
-from muster.domain.container_failures import REGISTRY
+from muster.domain.failures.container_failures import REGISTRY
 from muster.lib.quantities import format_duration
 from muster.ports.backend import Observation, Phase
 

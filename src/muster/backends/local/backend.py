@@ -85,7 +85,7 @@ class LinkedLogs(PoolLogs):
     somebody else's: a process that has the log open could change a link to it after the end of the job."""
 
     def __init__(self, agent: AgentOf, logs: AgentLogs, root: Path) -> None:
-        super().__init__(agent, logs)
+        super().__init__(lambda task: agent(task.node), logs)
         self._root = root
 
     async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:

@@ -185,6 +185,7 @@ class SshBackend(AgentPool):
                     root=member.root,
                     name=f"{self._identity}-{self.cluster}-{name}",
                     arguments=agent_arguments(self._epoch),
+                    is_shared=False,
                 )
                 streams = await stack.enter_async_context(agent)
             yield streams

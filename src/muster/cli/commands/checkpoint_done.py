@@ -1,13 +1,10 @@
 """`muster checkpoint-done`, which runs inside a task and needs no server."""
 
-import os
-from pathlib import Path
-
 import click
 
 from muster.cli.failures import Failure
+from muster.cli.own_task import file_in_task
 
-_FOLDER = "MUSTER_TASK_DIR"
 _FILE = "checkpoint"
 
 
@@ -23,10 +20,8 @@ def command() -> None:
     Example:
       python train.py --epochs 1 --save model.pt && muster checkpoint-done
     """
-    folder = os.environ.get(_FOLDER)
-    if not folder:
-        raise click.UsageError(f"this command only works inside a task: {_FOLDER} is not set")
+    path = file_in_task(_FILE)
     try:
-        (Path(folder) / _FILE).touch()
+        path.touch()
     except OSError as error:
-        raise Failure(f"cannot write {Path(folder) / _FILE}: {error.strerror}") from None
+        raise Failure(f"cannot write {path}: {error.strerror}") from None

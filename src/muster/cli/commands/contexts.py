@@ -35,7 +35,8 @@ def command() -> None:
 @command.command("list")
 @output_option()
 def list_(output: str) -> None:
-    """List the known servers; the current one is marked.
+    """List the known servers; the current one is marked. A context may have several, in the order in which they are
+    tried.
 
     \b
     Examples:
@@ -44,13 +45,21 @@ def list_(output: str) -> None:
     """
     known = contexts.load()
     items = [
-        _Known({"name": name, "server": item.server, "user": item.user, "current": name == known.current})
+        _Known(
+            {
+                "name": name,
+                "server": item.server,
+                "servers": [one.server for one in item.receivers],
+                "user": item.user,
+                "current": name == known.current,
+            }
+        )
         for name, item in known.known.items()
     ]
     columns: list[Column[_Known]] = [
         Column("CURRENT", lambda item: "*" if item.raw["current"] else " "),
         Column("NAME", lambda item: item.raw["name"]),
-        Column("SERVER", lambda item: item.raw["server"]),
+        Column("SERVER", lambda item: ", ".join(item.raw["servers"])),
         Column("USER", lambda item: item.raw["user"]),
     ]
     print_list(items, columns, output)

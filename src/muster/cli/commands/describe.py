@@ -79,11 +79,13 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
             ("Reason", job.reason),
             ("Owner", job.owner),
             ("Cluster", f"{job.vc} on {job.cluster}" if job.vc else job.cluster),
+            ("Sweep", _sweep_text(client, raw)),
             ("Mode", job.mode),
             ("Framework", framework_text(raw)),
             ("Priority", raw.get("priority")),
             ("Attempt", f"{job.attempt} (retries: {raw.get('retries') or 0}, preemptions: {job.preemptions})"),
             ("Checkpoint", raw.get("checkpointAt")),
+            ("Tracking URL", raw.get("trackingUrl")),
             ("Workers", f"{job.tasks}: {job.active} active, {job.succeeded} succeeded, {job.failed} failed"),
             ("Resources", resources_text(raw.get("resources"))),
             ("Time limit", raw.get("timeLimit")),
@@ -165,6 +167,16 @@ def _joined(values: Mapping[str, Any] | None) -> str:
     return " ".join(f"{name}={value}" for name, value in (values or {}).items())
 
 
+def _sweep_text(client: Client, raw: Mapping[str, Any]) -> str | None:
+    if not raw.get("sweep"):
+        return None
+    try:
+        name = client.sweep(raw["sweep"]).name
+    except MusterError:
+        name = raw["sweep"]
+    return f"{name}, member {raw['member']}"
+
+
 def _params_text(spec: Mapping[str, Any] | None) -> str:
     return " ".join(f"{name}={value}" for name, value in ((spec or {}).get("params") or {}).items())
 
@@ -182,5 +194,7 @@ def _print_roles(spec: Mapping[str, Any], template: Mapping[str, Any]) -> None:
 
 
 def _words(command: Any) -> str:
-    """A text that a shell runs is shown as it was written, a list of words as a shell would quote it."""
-    return command if isinstance(command, str) else shown(command)
+    """A text that a shell runs is shown as it was written, with its further lines indented, so that none looks like
+    another part of the description; a list of words as a shell would quote it."""
+    words = command if isinstance(command, str) else shown(command)
+    return "\n      ".join(words.splitlines())

@@ -13,6 +13,7 @@ def _entry(module: str, help_text: str) -> Entry:
 ENTRIES = {
     "jobs": _entry("jobs", "Jobs, newest first."),
     "workers": _entry("workers", "The workers (tasks) of a job."),
+    "request": _entry("requests", "The jobs that a request made whose answer was lost."),
     "nodes": _entry("nodes", "Nodes, with their allocated resources."),
     "clusters": _entry("clusters", "Clusters and their backends."),
     "quota": _entry("quotas", "Quotas: limits, their usage, and the jobs that wait on them."),

@@ -11,9 +11,10 @@ from muster.cli.session import say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
 from muster.cli.tables.text_tables import Column, render
-from muster.cli.templates.catalogue import DEFAULT, DESCRIPTIONS, JOB_FILE, built_in_files
+from muster.cli.templates.catalogue import DEFAULT, JOB_FILE, built_in_files
 from muster.cli.templates.writing import write_files
 from muster.cli.terminal import echo
+from muster.templates.catalogue import DESCRIPTIONS
 
 
 def _complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

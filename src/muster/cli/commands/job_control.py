@@ -46,7 +46,7 @@ def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
 @output_option("name", "json", "yaml", default="name")
 def retry(jobs: tuple[str, ...], sets: tuple[str, ...], params: tuple[str, ...], followed: bool, output: str) -> None:
     """Submit jobs again as new jobs with the same spec and package, or with changes. The name stands for the newest of
-    them.
+    them. The new job of a sweep's member is a job of its own, and the sweep's result stays as it is.
 
     Changes are checked like a submission, and all mistakes are reported at once. `muster edit` changes a job in an
     editor.
@@ -59,10 +59,14 @@ def retry(jobs: tuple[str, ...], sets: tuple[str, ...], params: tuple[str, ...],
       muster retry @last --follow
     """
     changes, given = parse_assignments(sets, "--set"), parse_assignments(params, "--param")
+
+    def again(handle: JobHandle) -> JobHandle:
+        return _retried(handle, handle.retry(changes, params=given))
+
     if followed:
-        _follow_again(jobs, lambda handle: handle.retry(changes, params=given), output)
+        _follow_again(jobs, again, output)
         return
-    act_on_jobs(jobs, lambda handle: handle.retry(changes, params=given), output, _new_job)
+    act_on_jobs(jobs, again, output, _new_job)
 
 
 def _follow_again(jobs: tuple[str, ...], again: Callable[[JobHandle], JobHandle], output: str) -> None:
@@ -74,6 +78,12 @@ def _follow_again(jobs: tuple[str, ...], again: Callable[[JobHandle], JobHandle]
     if output != "name":
         print_document(ended.raw, output)
     exit_with_outcome(ended)
+
+
+def _retried(earlier: JobHandle, new: JobHandle) -> JobHandle:
+    if earlier.view.raw.get("sweep"):
+        say("the new job is no member of the sweep, whose result stays as it is")
+    return new
 
 
 def _new_job(job: JobView) -> str:

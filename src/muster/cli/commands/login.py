@@ -2,29 +2,31 @@
 
 import socket
 import sys
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 import click
 
 from muster.cli.passwords import ask_password, read_password, require_terminal
-from muster.cli.session import say
+from muster.cli.session import say, say_warning
 from muster.cli.sso import has_browser, log_in_with_provider, wants_sso
 from muster.cli.terminal import echo
 from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
-from muster.client.errors import MusterError, needs_https
+from muster.client.errors import TIMED_OUT, UNREACHABLE, MusterError, needs_https
 from muster.client.paddle_config import config_file, read_active
 from muster.client.paddle_login import require_login
-from muster.client.transport import Timeouts, parsed_address
+from muster.client.receivers import parsed_address
+from muster.client.transport import Timeouts
 
 if TYPE_CHECKING:
     from muster.api.accounts import LoginOut, WhoAmIOut
 
 
 @click.command()
-@click.argument("url", required=False)
+@click.argument("url", metavar="[URL[,URL...]]", required=False)
 @click.option("--sso", is_flag=True, help="Log in with the identity provider of the server, in a browser.")
 @click.option(
     "--no-browser", is_flag=True, help="Like --sso, for a machine without a browser: confirm or copy a code elsewhere."
@@ -63,6 +65,9 @@ def command(
 
     If the server has an identity provider, the command offers to log in with it.
 
+    Several addresses, separated by commas, become one context: commands use the first that is alive. You are logged in
+    to each of them, and each token goes to its own server only.
+
     \b
     Examples:
       muster login http://train.example.org:7070
@@ -71,6 +76,7 @@ def command(
       muster login https://train.example.org --token-stdin < token
       muster login https://train.example.org:7070 --fingerprint SHA256:4be1…
       muster login --from-paddlecloud
+      muster login http://a.example.org:9090,http://b.example.org:9091
     """
     if sum((password_stdin, token is not None, token_stdin, sso or no_browser, from_paddlecloud)) > 1:
         raise click.UsageError("choose one of --sso, --password-stdin, --token, --token-stdin and --from-paddlecloud")
@@ -80,29 +86,76 @@ def command(
     if datacenter is not None:
         require_login(datacenter)
         url, user, context_name = datacenter.endpoint, datacenter.username, context_name or datacenter.name
-    server = _with_scheme(contexts.resolve(url or ctx.find_root().params.get("server")).server)
+    chosen = contexts.resolve(url or ctx.find_root().params.get("server"))
     if token_stdin:
         token = sys.stdin.readline().strip()
-    pin = _trusted(server, fingerprint)
-    session: WhoAmIOut | LoginOut
-    if token:
-        session = _client(server, token, pin).whoami()
-    elif datacenter is not None:
-        session = login = _client(server, "", pin).login(datacenter.username, datacenter.password, name=_token_name())
-        token = login["token"]
-    elif sso or no_browser or (not user and not password_stdin and wants_sso(_client(server, "", pin))):
-        login = log_in_with_provider(_client(server, "", pin), has_browser() and not no_browser)
-        session, token = login, login["token"]
-    else:
-        if not password_stdin:
+    way = _Way(user, token, fingerprint, sso, no_browser, password_stdin)
+    if datacenter is not None:
+        way.password = datacenter.password
+    entered = [one for address in chosen.receivers if (one := _enter(address.server, way, len(chosen.more) > 0))]
+    if not entered:
+        raise MusterError("no active receiver found", code=UNREACHABLE, hint="check the addresses")
+    first = entered[0].context
+    name = context_name or urlsplit(first.server).hostname or "server"
+    whole = replace(first, more=tuple(one.context for one in entered[1:]))
+    contexts.save(contexts.load().with_context(name, whole))
+    role = next((one.role for one in entered if one.role), "")
+    say(f"logged in to {_listed(whole)} as {whole.user} ({role}); context {name} is now the current one")
+
+
+@dataclass
+class _Way:
+    """How somebody logs in. What they typed for the first of several servers is used for the others, too."""
+
+    user: str | None
+    token: str | None
+    fingerprint: str | None
+    sso: bool
+    no_browser: bool
+    password_stdin: bool
+    password: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    context: Context
+    role: str
+
+
+def _enter(address: str, way: _Way, is_one_of_several: bool) -> _Entered | None:
+    """Logs in to one server. Of several, one that does not answer is left out, and that is said."""
+    try:
+        server = _with_scheme(address)
+        pin = _trusted(server, way.fingerprint)
+        session, token = _session(server, pin, way)
+    except MusterError as error:
+        if not is_one_of_several or error.code not in (UNREACHABLE, TIMED_OUT):
+            raise
+        say_warning(f"{address} is left out, because it does not answer: {error.reason or error.message}")
+        return None
+    return _Entered(Context(server, token, session["user"], pin), str(session["role"]))
+
+
+def _session(server: str, pin: str | None, way: _Way) -> "tuple[WhoAmIOut | LoginOut, str]":
+    if way.token:
+        return _client(server, way.token, pin).whoami(), way.token
+    login: LoginOut
+    if way.password is None and (
+        way.sso or way.no_browser or (not way.user and not way.password_stdin and wants_sso(_client(server, "", pin)))
+    ):
+        login = log_in_with_provider(_client(server, "", pin), has_browser() and not way.no_browser)
+        return login, login["token"]
+    if way.password is None:
+        if not way.password_stdin:
             require_terminal()
-        user = user or click.prompt("User", err=True)
-        password = read_password() if password_stdin else ask_password("Password")
-        login = _client(server, "", pin).login(user, password, name=_token_name())
-        session, token = login, login["token"]
-    name = context_name or urlsplit(server).hostname or "server"
-    contexts.save(contexts.load().with_context(name, Context(server, token, session["user"], pin)))
-    say(f"logged in to {server} as {session['user']} ({session['role']}); context {name} is now the current one")
+        way.user = way.user or str(click.prompt("User", err=True))
+        way.password = read_password() if way.password_stdin else ask_password("Password")
+    login = _client(server, "", pin).login(way.user or "", way.password, name=_token_name())
+    return login, login["token"]
+
+
+def _listed(context: Context) -> str:
+    return ", ".join(one.server for one in context.receivers)
 
 
 def _token_name() -> str:

@@ -5,15 +5,14 @@ from pathlib import Path
 import click
 
 from muster.cli.failures import reading_options
-from muster.cli.rasterising import png_of
-from muster.cli.report_picture import WIDTH, draw_report, height_of
+from muster.cli.png_files import require_picture_name, save_picture
 from muster.cli.session import connect, say
 from muster.cli.tables.output import print_document
 from muster.cli.tables.report_columns import report_csv, report_lines
 from muster.cli.terminal import echo
+from muster.pictures.report_picture import WIDTH, draw_report, height_of
 
 _GROUPS = ("user", "vc", "node", "cluster")
-_PICTURES = (".svg", ".png")
 
 
 @click.command()
@@ -65,8 +64,8 @@ def command(since: str, until: str | None, by: str, idle_below: float, output: s
     """
     if output not in ("table", "json", "yaml", "csv") and not output.endswith(".csv"):
         raise click.UsageError(f"-o {output}: expected table, json, yaml, csv or a name that ends in .csv")
-    if picture and picture.suffix not in _PICTURES:
-        raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg or .png")
+    if picture:
+        require_picture_name(picture)
     with reading_options():
         report = connect().report(since=since, until=until, by=by, idle_below=idle_below)
     if output == "table":
@@ -81,12 +80,4 @@ def command(since: str, until: str | None, by: str, idle_below: float, output: s
     else:
         print_document(report, output)
     if picture:
-        _save(picture, draw_report(report), height_of(report))
-
-
-def _save(path: Path, svg: str, height: int) -> None:
-    if path.suffix == ".png":
-        path.write_bytes(png_of(svg, WIDTH, height))
-    else:
-        path.write_text(svg, encoding="utf-8")
-    say(f"saved the picture to {path}")
+        save_picture(picture, draw_report(report), WIDTH, height_of(report))

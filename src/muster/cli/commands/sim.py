@@ -3,6 +3,7 @@ instead of calling a server.
 """
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ import click
 
 from muster.cli.failures import Failure
 from muster.cli.option_types import Parsed
+from muster.cli.png_files import png_or_failure
 from muster.cli.progress import progress
-from muster.cli.rasterising import png_of
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
@@ -24,7 +25,7 @@ from muster.lib.quantities import about_duration
 from muster.simulation.charts import HEIGHT, WIDTH, draw
 from muster.simulation.driver import simulate
 from muster.simulation.generating import Recipe, generate
-from muster.simulation.history import jobs_of, nodes_of
+from muster.simulation.history import is_running, jobs_of, nodes_of
 from muster.simulation.isolated_runs import Simulate, apart, worse_off
 from muster.simulation.metrics import Summary, summarise
 from muster.simulation.options import (
@@ -43,7 +44,6 @@ from muster.simulation.records import Run, TraceJob
 from muster.simulation.report import Rows, breakdown, comparison, in_seconds
 from muster.simulation.traces import read_nodes, read_quota, read_trace, write_trace
 
-_ENDED = ("Succeeded", "Failed", "Cancelled")
 _TABLES = (".csv", ".csv.gz")
 _PICTURES = (".svg", ".png")
 
@@ -64,7 +64,7 @@ _VC = Parsed("vc", parse_vc)
 
 @click.group(invoke_without_command=True)
 @click.option("--trace", metavar="FILE", help="The jobs to replay, as CSV, also gzipped; `-` reads standard input.")
-@click.option("--from-history", is_flag=True, help="Replay the ended jobs of the server instead.")
+@click.option("--from-history", is_flag=True, help="Replay the jobs that have run on the server instead.")
 @click.option("--since", metavar="TIME", help="With --from-history, only jobs since this time: 2026-01-31, 7d, 2h.")
 @click.option("--nodes", metavar="NODES", help="COUNTxGPUS[xMODEL][,…], or a CSV of nodes [the server's].")
 @click.option(
@@ -231,12 +231,22 @@ def _inputs(
     if trace is not None:
         jobs = read_trace(Path("/dev/stdin" if trace == "-" else trace))
     else:
-        jobs = jobs_of(job.raw for job in connect().jobs(state=_ENDED, since=since))
+        jobs = _history(since)
     if not jobs:
         raise Invalid(
             "there are no jobs to replay", hint="the trace has only a header, or no job of the server has run"
         )
     return jobs, groups
+
+
+def _history(since: str | None) -> list[TraceJob]:
+    """The jobs of the server that have run. Those that still run are replayed as if they ended now."""
+    found = [job.raw for job in connect().jobs(since=since)]
+    jobs = jobs_of(found, time.time())
+    replayed = {job.job_id for job in jobs}
+    if running := sum(1 for job in found if job["id"] in replayed and is_running(job)):
+        say(f"{running} job{'s' if running > 1 else ''} still running: replayed as if ended now")
+    return jobs
 
 
 def _nodes(text: str) -> list[NodeGroup]:
@@ -281,7 +291,7 @@ def _run(simulated: Simulate, jobs: Sequence[TraceJob], groups: Sequence[NodeGro
 
 def _save(path: Path, svg: str) -> None:
     if path.suffix == ".png":
-        path.write_bytes(png_of(svg, WIDTH, HEIGHT))
+        path.write_bytes(png_or_failure(svg, WIDTH, HEIGHT))
     else:
         path.write_text(svg, encoding="utf-8")
     say(f"saved the picture to {path}")

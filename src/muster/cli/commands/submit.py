@@ -15,7 +15,7 @@ import click
 from muster.cli.key_values import parse_assignments
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_destinations, output_option
-from muster.cli.submitted_jobs import say_submitted
+from muster.cli.submitted_jobs import say_submitted, say_tracking_url
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.errors import BAD_INPUT, MusterError
@@ -86,6 +86,8 @@ def command(
     Several files, and several YAML documents in a file, are submitted together: all or none. They may name each other
     in `after`, in any order. --set, --param, --cluster and --hold apply to each of them.
 
+    A file with `sweep:` makes many jobs, which differ in their params; `muster sweep` shows them together.
+
     What follows `--` are the arguments of a batch script.
 
     \b
@@ -120,6 +122,11 @@ def command(
         _submit_all(client, found.submissions, dry_run=dry_run, wait=wait, followed=followed, output=output)
         return
     submission = replace(found.submissions[0], file="")
+    if submission.is_sweep:
+        from muster.cli.submitted_sweeps import submit_sweep
+
+        submit_sweep(client, submission, dry_run=dry_run, wait=wait, followed=followed, output=output)
+        return
     if dry_run:
         from muster.cli.dry_run import print_dry_run
 
@@ -128,6 +135,7 @@ def command(
     with upload_progress() as progress:
         handle = client.send(submission, progress=progress, announce=announce_packing)
     say_submitted(handle)
+    say_tracking_url(handle)
     if followed or wait:
         _exit_when_ended(handle, output, followed=followed)
     _print_job(handle.view, output)
@@ -150,6 +158,7 @@ def _submit_all(
         handles = client.send_all(submissions, progress=progress, announce=announce_packing)
     for handle in handles:
         say(f"submitted job {handle.name} ({handle.id})")
+        say_tracking_url(handle)
     if followed or wait:
         ended = follow_all(handles) if followed else wait_for_all(handles)
         if output != "name":

@@ -138,7 +138,7 @@ def show(ref: str, path: str | None, output: str) -> None:
 
 @command.command()
 @_TEMPLATE
-@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 @_PARAM
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 @click.option("--submit", "submitted", is_flag=True, help="Submit the job, and write no files.")
@@ -148,14 +148,14 @@ def show(ref: str, path: str | None, output: str) -> None:
 def use(
     ctx: click.Context,
     ref: str,
-    folder: Path,
+    folder: Path | None,
     params: tuple[str, ...],
     force: bool,
     submitted: bool,
     followed: bool,
     output: str,
 ) -> None:
-    """Write the files of a template to DIR, or to the current folder; or submit its job.
+    """Write the files of a template to DIR, or to a folder with its name; or submit its job.
 
     Look at a template before you run it: it is the code of somebody else, and runs as you.
 
@@ -175,8 +175,9 @@ def use(
             ctx.invoke(submit, files=files, params=params, followed=followed, output=output)
         return
     text = with_params(found.files[JOB_FILE], parse_assignments(params, "--param"))
-    written = write_files({**found.files, JOB_FILE: text}, folder, force=force)
-    job_file = folder / JOB_FILE
+    target = folder or Path(found.name)
+    written = write_files({**found.files, JOB_FILE: text}, target, force=force)
+    job_file = target / JOB_FILE
     say(f"wrote {', '.join(str(path) for path in written)}")
     say(f"  muster submit {shlex.quote(str(job_file))} --follow    run it")
     if output == "name":

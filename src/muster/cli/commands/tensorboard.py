@@ -13,6 +13,7 @@ from muster.cli.shared_options import job_argument
 from muster.cli.terminal import echo
 from muster.client.handles import JobHandle
 from muster.client.task_commands import TaskCommandResult
+from muster.lib.counting import counted
 
 _PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
 _INSTALL = "install it in the environment of the job: pip install tensorboard"
@@ -69,7 +70,7 @@ def _over_outputs(handle: JobHandle, logdir: str) -> None:
             raise Failure(
                 f"job {handle.name} has ended, and has no outputs", hint="name them in the job: outputs: [runs/]"
             )
-        say(f"{len(found)} files of the outputs of {handle.name}")
+        say(f"{counted(len(found), 'file')} of the outputs of {handle.name}")
         words = ["tensorboard", "--logdir", str(Path(folder) / logdir), "--host", "127.0.0.1", "--port", "0"]
         try:
             subprocess.run(words, check=False)

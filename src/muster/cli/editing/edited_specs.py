@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
 from muster.cli.terminal import safe
 from muster.client.errors import Problem
+from muster.lib.yaml_text import yaml_text
 
 
 def spec_text(spec: Mapping[str, Any]) -> str:
-    text: str = yaml.dump(dict(spec), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text
+    return yaml_text(spec)
 
 
 def with_comments(text: str, comments: Sequence[str], problems: Sequence[Problem] = ()) -> str:
@@ -33,17 +31,3 @@ def without_comments(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return safe(" ".join(text.split("\n"))).rstrip()
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, as people do."""
-
-    def ignore_aliases(self, _data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-
-_Dumper.add_representer(str, _text)

@@ -8,7 +8,9 @@ from muster.cli.tables.ages import ago
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.job_usage import percent, size
 from muster.cli.tables.text_tables import Column
-from muster.client.views import ClusterView, EventView, JobView, NodeView, SecretView, TaskView, TokenView, UserView
+from muster.client.account_views import SecretView, TokenView, UserView
+from muster.client.node_views import ClusterView, NodeView
+from muster.client.views import EventView, JobView, TaskView
 from muster.lib.quantities import about_bytes, about_duration, format_bytes
 
 _NONE = (None, "", 0, "0")
@@ -61,8 +63,11 @@ def queue_columns() -> list[Column[JobView]]:
 
 
 def duration_text(job: JobView, now: datetime) -> str | None:
-    """How long the job has run, from its first start to its end or until now."""
-    return None if job.started_at is None else _between(job.started_at, job.ended_at or now)
+    """How long the job has run in all its attempts until now, without the time that it waited between them."""
+    if job.started_at is None:
+        return None
+    current_s = 0.0 if job.running_since is None else (now - job.running_since).total_seconds()
+    return about_duration(job.run_time_s + max(0.0, current_s))
 
 
 def wait_text(job: JobView, now: datetime) -> str | None:

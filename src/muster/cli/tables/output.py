@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from muster.cli.tables.text_tables import Column, render
-from muster.cli.terminal import echo
+from muster.cli.terminal import echo, one_line
 
 _HOSTILE = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -53,10 +53,10 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
-    """Prints aligned `Name:   value` lines. Empty values are left out."""
+    """Prints aligned `Name:   value` lines, each on one line whatever is in the value. Empty values are left out."""
     kept = [(name, value) for name, value in pairs if value not in (None, "", (), [], {})]
     width = max((len(name) for name, _ in kept), default=0) + 1
-    _print_lines(f"{name + ':':<{width}}  {value}" for name, value in kept)
+    _print_lines(f"{name + ':':<{width}}  {one_line(str(value))}" for name, value in kept)
 
 
 def _print_lines(lines: Any) -> None:

@@ -1,18 +1,15 @@
 """The columns of `muster report`, as a table and as CSV."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muster.cli.tables.csv_texts import csv_text
 from muster.cli.tables.job_usage import percent, seconds
 from muster.cli.tables.text_tables import Column, render
 from muster.lib.quantities import about_number
+from muster.pictures.report_picture import FAULT_KINDS, failures_text
 
 Raw = Mapping[str, Any]
-FAULT_KINDS = ("user", "platform", "capacity", "configuration", "limit")
-_ACTIVE = ("=", "+", "-", "@")
-"""A cell that begins so is a formula for spreadsheets."""
 _CSV = (
     ("jobs", "jobs"),
     ("gpu_hours", "gpuHours"),
@@ -33,24 +30,17 @@ def report_lines(report: Raw) -> list[str]:
 
 def report_csv(report: Raw) -> str:
     """One line for each group, without the total, in plain numbers. Hours and seconds are in the names."""
-    text = io.StringIO()
-    write = csv.writer(text, lineterminator="\n").writerow
-    write(["since", "until", report["by"], *(name for name, _ in _CSV), *(f"failed_{kind}" for kind in FAULT_KINDS)])
+    titles = ["since", "until", report["by"], *(name for name, _ in _CSV), *(f"failed_{kind}" for kind in FAULT_KINDS)]
+    lines = []
     for line in report["items"]:
-        figures = ["" if line[key] is None else line[key] for _, key in _CSV]
         failures = [line["failures"].get(kind, 0) for kind in FAULT_KINDS]
-        write([report["since"], report["until"], harmless(line["group"]), *figures, *failures])
-    return text.getvalue()
+        figures = [line[key] for _, key in _CSV]
+        lines.append([report["since"], report["until"], _one_line(line["group"]), *figures, *failures])
+    return csv_text(titles, lines)
 
 
-def harmless(text: str) -> str:
-    """The text on one line, with an apostrophe in front if a spreadsheet would take it for a formula."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)
-    return f"'{line}" if line.lstrip().startswith(_ACTIVE) else line
-
-
-def failures_text(failures: Mapping[str, int]) -> str | None:
-    return " ".join(f"{kind}={count}" for kind, count in failures.items()) or None
+def _one_line(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _columns(title: str) -> Sequence[Column[Raw]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.sparklines import sparkline
 from muster.cli.tables.text_tables import Column, Row, fitting, render_within
-from muster.client.views import NodeView
+from muster.client.node_views import NodeView
 from muster.lib.quantities import about_bytes
 
 if TYPE_CHECKING:

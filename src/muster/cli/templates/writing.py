@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from muster.cli.failures import Failure
+from muster.domain.templates import is_hidden
 
 
 def write_files(files: Mapping[str, str], folder: Path, *, force: bool) -> list[Path]:
@@ -27,6 +28,9 @@ def _target(folder: Path, path: str) -> Path:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\0" in path:
         raise Failure(f"the template has a file with a path that is not allowed: {path!r}")
+    if is_hidden("/".join(parts)):
+        hint = "programs obey such files unasked; tell its author"
+        raise Failure(f"the template has a hidden file, and nothing of it is written: {path!r}", hint=hint)
     target = folder.joinpath(*parts)
     if not target.parent.resolve().is_relative_to(folder.resolve()) or target.is_symlink():
         raise Failure(f"{target} is behind a link, and is not written")

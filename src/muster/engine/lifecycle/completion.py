@@ -10,10 +10,18 @@ from typing import assert_never
 
 import structlog
 
-from muster.domain.completion import decide, has_succeeded, may_have_succeeded, tally
+from muster.domain.completion import (
+    decide,
+    failure_verdict,
+    has_succeeded,
+    may_have_succeeded,
+    preempted_fault,
+    root_fault,
+    tally,
+)
 from muster.domain.errors import MusterError, NotFound, StaleWrite, Unavailable, Unreachable
 from muster.domain.events import Event
-from muster.domain.faults import Fault, FaultKind
+from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.jobs import (
     GOES_ON,
     Cancelled,
@@ -34,14 +42,16 @@ from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, 
 from muster.domain.used_resources import NOTHING_USED, sum_of
 from muster.engine.context import Context
 from muster.engine.data import outputs
+from muster.engine.data.log_metrics import read_collected_log
 from muster.engine.data.log_times import keep_times
+from muster.engine.data.metric_reading import read_all_metrics
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue, recheck_dependents
 from muster.engine.lifecycle.fault_attribution import attributed
 from muster.engine.lifecycle.node_exclusion import failed_nodes
 from muster.engine.lifecycle.node_holds import note_ends
 from muster.engine.lifecycle.run_history import learn_run_time
-from muster.engine.state.event_builders import checkpoint_event, job_event, task_event
+from muster.engine.state.event_builders import checkpoint_event, job_event, task_event, tracking_event
 from muster.engine.state.open_jobs import Entry
 from muster.lib.backoff import exponential
 from muster.ports.backend import Observation
@@ -54,9 +64,14 @@ RETRY_S = 1.0
 
 
 async def apply_moves(
-    context: Context, entry: Entry, moved: dict[str, list[Task]], checkpoint_at: float | None = None
+    context: Context,
+    entry: Entry,
+    moved: dict[str, list[Task]],
+    checkpoint_at: float | None = None,
+    tracking_url: str = "",
 ) -> None:
-    """Commit the task moves, a new checkpoint, and what follows from them. The caller holds the job's lock."""
+    """Commit the task moves, a new checkpoint, a new tracking URL, and what follows from them. The caller holds the
+    job's lock."""
     now = context.clock()
     tasks = entry.tasks | {task_id: steps[-1] for task_id, steps in moved.items()}
     events = [task_event(step, entry.job.owner, now) for steps in moved.values() for step in steps]
@@ -64,6 +79,9 @@ async def apply_moves(
     if checkpoint_at is not None:
         job = replace(job, checkpoint_at=checkpoint_at)
         events.append(checkpoint_event(job, now))
+    if tracking_url:
+        job = replace(job, tracking_url=tracking_url)
+        events.append(tracking_event(job, now))
     gang = list(tasks.values())
     if isinstance(job.state, Starting) and all(task.started_at is not None for task in gang):
         job = move(job, Running(max(task.started_at or now for task in gang)))
@@ -186,7 +204,8 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     now = context.clock()
     kept = await _with_logs(context, job, list(tasks.values()))
     verdict = _final_verdict(job, job.state.verdict, kept)
-    final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
+    after = _after(job, verdict, now, _ended_at(kept, now))
+    final = move(_counted(job, kept, verdict), after, reason=verdict.reason)
     await _commit(context, entry, final, {task.id: task for task in kept}, [*events, job_event(final, now)])
     note_ends(context, job.cluster, kept)
     context.kept_data.changed(final)
@@ -194,14 +213,19 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     _release(context, entry)
 
 
-def _after(job: Job, verdict: Verdict, now: float) -> JobState:
+def _ended_at(tasks: Sequence[Task], now: float) -> float:
+    """When the last task ended. The server may have been away, and know of it only now."""
+    return min(now, max((task.ended_at or now for task in tasks), default=now))
+
+
+def _after(job: Job, verdict: Verdict, now: float, ended_at: float) -> JobState:
     match verdict.outcome:
         case Outcome.SUCCEED:
-            return Succeeded(now)
+            return Succeeded(ended_at)
         case Outcome.FAIL:
-            return Failed(now, verdict.fault or Fault(FaultKind.PLATFORM, "unknown", verdict.reason))
+            return Failed(ended_at, verdict.fault or Fault(FaultKind.PLATFORM, "unknown", verdict.reason))
         case Outcome.CANCEL:
-            return Cancelled(now, verdict.by)
+            return Cancelled(ended_at, verdict.by)
         case Outcome.HOLD:
             return Held(now, verdict.by)
         case Outcome.PREEMPT:
@@ -214,21 +238,30 @@ def _after(job: Job, verdict: Verdict, now: float) -> JobState:
 
 def _final_verdict(job: Job, verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
     """A gang that was preempted, or is to run again through no fault of its own, has succeeded if enough of its tasks
-    had succeeded before the stop reached them."""
+    had succeeded before the stop reached them. One that failed may have failed for what another task reported later.
+    One that another server has handed on is not tried again here: that server does so, and both would run."""
+    if verdict.fault is not None and verdict.fault.task and (root := root_fault(tasks, verdict.fault)) != verdict.fault:
+        verdict = failure_verdict(job, root)
     is_lost = verdict.outcome is Outcome.RETRY and not (verdict.fault and verdict.fault.counts_against_retries)
     if is_lost and has_succeeded(job, tasks):
         return Verdict(Outcome.SUCCEED)
     is_done = verdict.outcome is Outcome.PREEMPT and all(isinstance(task.state, TaskSucceeded) for task in tasks)
-    return Verdict(Outcome.SUCCEED) if is_done else verdict
+    if is_done:
+        return Verdict(Outcome.SUCCEED)
+    if job.spec.handed_on is not None and verdict.outcome in (Outcome.RETRY, Outcome.PREEMPT):
+        return replace(verdict, outcome=Outcome.FAIL, fault=verdict.fault or preempted_fault(verdict.reason))
+    return verdict
 
 
 def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
-    """The job with the run time that was not lost, and with the retry counted against its owner or the platform."""
+    """The job with its run time, of which some may be lost, and with the retry counted against its owner or the
+    platform."""
     goes_on = verdict.outcome in GOES_ON
     used = sum_of((task.used for task in tasks), job.used or NOTHING_USED)
-    job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on), used=used)
+    ran_s = job.ran_s + _ran_s(job, tasks, goes_on=goes_on)
+    job = replace(job, ran_s=ran_s, run_time_s=job.run_time_s + _attempt_s(job, tasks), used=used)
     if goes_on:
-        job = replace(job, checkpoint_at=None, sizes=())
+        job = replace(job, checkpoint_at=None, sizes=(), tracking_url="")
     if verdict.outcome is not Outcome.RETRY or verdict.fault is None:
         return job
     if verdict.fault.counts_against_retries:
@@ -243,6 +276,13 @@ def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
         return 0.0  # the gang was never whole
     until = job.checkpoint_at if goes_on else max(task.ended_at or 0.0 for task in tasks)
     return max(0.0, (until or 0.0) - max(starts))
+
+
+def _attempt_s(job: Job, tasks: Sequence[Task]) -> float:
+    """How long the whole gang ran, up to the end of its last task."""
+    if job.running_since is None:
+        return 0.0
+    return max(0.0, max((task.ended_at or 0.0 for task in tasks), default=0.0) - job.running_since)
 
 
 async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
@@ -262,12 +302,13 @@ def log_name(task: Task) -> str:
 
 
 async def with_collected_log(context: Context, cluster: str, task: Task) -> Task:
-    """The task with its log collected, or unchanged if the log cannot be collected now."""
+    """The task with its log and its metrics collected, or unchanged if they cannot be collected now."""
     name = log_name(task)
     logs = context.backends[cluster].capabilities.logs
     if logs is None:
         return task
     try:
+        await read_all_metrics(context, cluster, task)
         dropped = await logs.collect(TaskRef.of(task), context.logs / name)
         if dropped is not None:
             name = dropped.file_name(name)
@@ -279,7 +320,9 @@ async def with_collected_log(context: Context, cluster: str, task: Task) -> Task
         _log.warning("log not collected", task=task.id, error=str(error))
         return task
     await keep_times(context, cluster, task)
-    return replace(task, log=name)
+    kept = replace(task, log=name)
+    await read_collected_log(context, kept)
+    return kept
 
 
 def _release(context: Context, entry: Entry) -> None:

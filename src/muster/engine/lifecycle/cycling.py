@@ -7,6 +7,7 @@ import structlog
 from muster.engine.context import Context
 from muster.engine.lifecycle.launching import launch
 from muster.engine.lifecycle.preempting import begin_preempting
+from muster.ports.capabilities import AgingPool
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.plan import Plan
 
@@ -37,6 +38,8 @@ def cycle_once(context: Context) -> float | None:
     now = context.clock()
     wake_at: float | None = None
     for cluster in context.clusters.values():
+        if _looks_first(context, cluster):
+            continue
         plan = cluster.cycle(now)
         carry_out(context, cluster, plan)
         if cluster.is_short and context.engine(cluster.name) is not None:
@@ -44,6 +47,31 @@ def cycle_once(context: Context) -> float | None:
         if plan.wake_at is not None:
             wake_at = plan.wake_at if wake_at is None else min(wake_at, plan.wake_at)
     return wake_at
+
+
+def _looks_first(context: Context, cluster: ClusterState) -> bool:
+    """Whether nothing is planned before the engine has said anew what others use. It is asked once, however many jobs
+    come meanwhile."""
+    engine = context.engine(cluster.name)
+    if not isinstance(engine, AgingPool) or not cluster.is_short:
+        return False
+    if cluster.name in context.looking:
+        return True
+    if engine.may_hand_over(len(cluster.queue)):
+        return False
+    context.looking.add(cluster.name)
+    context.spawn(_look(context, cluster.name), f"look at {cluster.name}")
+    return True
+
+
+async def _look(context: Context, cluster: str) -> None:
+    try:
+        engine = context.engine(cluster)
+        if engine is not None:
+            await engine.look(context.poll_waiting_s)
+    finally:
+        context.looking.discard(cluster)
+        context.wake.set()
 
 
 def carry_out(context: Context, cluster: ClusterState, plan: Plan) -> None:

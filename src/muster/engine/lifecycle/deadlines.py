@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from muster.domain.completion import time_limit_fault
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Running, Starting
 from muster.domain.tasks import TaskPreparing
 from muster.engine.context import Context

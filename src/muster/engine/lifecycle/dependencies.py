@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import structlog
 
 from muster.domain.errors import MusterError, NotFound, Problem
-from muster.domain.exit_causes import DEPENDENCY_FAILED, DEPENDENCY_GONE
-from muster.domain.faults import Fault
+from muster.domain.failures.exit_causes import DEPENDENCY_FAILED, DEPENDENCY_GONE
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Failed, Job, Queued, Succeeded, move
 from muster.domain.reasons import Reason
 from muster.domain.specs import Dependency, JobSpec, Needed

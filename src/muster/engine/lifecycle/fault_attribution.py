@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from muster.domain.completion import failure_verdict
-from muster.domain.exit_causes import LOST
+from muster.domain.failures.exit_causes import LOST
 from muster.domain.jobs import Job, Verdict
 from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.engine.context import Context
@@ -26,7 +26,8 @@ def attributed(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdi
     if unreachable is None:
         return verdict
     cause = f"Node {unreachable} was unreachable when {fault.task} failed: {fault.cause}"
-    return failure_verdict(job, replace(LOST.fault(), cause=cause, task=fault.task))
+    words = {"node": unreachable, "failed": fault.task or "", "message": fault.cause}
+    return failure_verdict(job, replace(LOST.fault(), cause=cause, task=fault.task, words=words))
 
 
 def _is_unreachable(context: Context, job: Job, task: Task) -> bool:

@@ -67,6 +67,8 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
     if not is_past_attempt(context, observation):
         return
     if task is not None and task.log is None:
+        if observation.metrics_bytes:
+            context.reported_metrics.sizes[task.id] = observation.metrics_bytes
         kept = await with_collected_log(context, cluster, task)
         if kept.log is None:
             return  # the node is unreachable again, or the disk is full: the next reconciliation comes here

@@ -9,13 +9,14 @@ import structlog
 from muster.domain.elastic import sizes_of, spec_of_attempt
 from muster.domain.errors import BackendError, MusterError, Rejected, Unreachable
 from muster.domain.events import Event
-from muster.domain.exit_causes import LAUNCH_ERRORS, REJECTED
+from muster.domain.failures.exit_causes import LAUNCH_ERRORS, REJECTED
 from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
+from muster.engine.data.report_tokens import report_token_values
 from muster.engine.data.secrets import secret_values
 from muster.engine.data.ssh_keys import ssh_key_values
 from muster.engine.lifecycle.access_holds import hold_without_access
@@ -26,6 +27,7 @@ from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
 from muster.launch.composing import compose, ports_needed
 from muster.launch.folder_paths import with_absolute_paths
+from muster.launch.mlflow_access import reports
 from muster.lib.backoff import exponential
 from muster.ports.backend import Backend, Launched, Observation, Phase
 from muster.ports.capabilities import Unready
@@ -129,7 +131,7 @@ async def _launched_with_secrets(
     """Launch with the present values of the job's secrets, so that a retry uses new ones. Returns None if the job was
     stopped meanwhile."""
     job = entry.job
-    if not job.spec.secret_names and job.spec.ssh is None:
+    if not job.spec.secret_names and job.spec.ssh is None and not reports(job.spec):
         return await _launched(backend, composed)
     try:
         values = await _values(context, job)
@@ -142,7 +144,8 @@ async def _launched_with_secrets(
 
 async def _values(context: Context, job: Job) -> dict[str, bytes]:
     values = await secret_values(context, job.owner, job.spec) if job.spec.secret_names else {}
-    return {**values, **await ssh_key_values(context, job)} if job.spec.ssh is not None else values
+    keys = await ssh_key_values(context, job) if job.spec.ssh is not None else {}
+    return {**values, **keys, **await report_token_values(context, job)}
 
 
 async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
@@ -232,7 +235,8 @@ def port_counts(gang: Gang) -> dict[str, int]:
 
 def compose_gang(context: Context, job: Job, tasks: Sequence[Task]) -> GangLaunch:
     """The exact requests that are sent, which `--dry-run` shows."""
-    return compose(gang_for(context, job, tasks), conda_root=context.backends[job.cluster].settings.conda_root)
+    conda_root = context.backends[job.cluster].settings.conda_root
+    return compose(gang_for(context, job, tasks), conda_root=conda_root, address=context.public_address)
 
 
 def attempt_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Placement], now: float) -> list[Task]:
@@ -276,4 +280,5 @@ def planned_tasks(context: Context, job: Job, start: Start) -> list[Task]:
 
 
 def _sized(job: Job, start: Start) -> Job:
-    return replace(job, sizes=sizes_of(job.spec, (slot.role for slot in start.slots)), checkpoint_at=None)
+    sizes = sizes_of(job.spec, (slot.role for slot in start.slots))
+    return replace(job, sizes=sizes, checkpoint_at=None, tracking_url="")

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import structlog
 
-from muster.domain.container_failures import REGISTRY
 from muster.domain.events import Event
-from muster.domain.exit_causes import LAUNCH_FAILED
-from muster.domain.faults import Fault
+from muster.domain.failures.container_failures import REGISTRY
+from muster.domain.failures.exit_causes import LAUNCH_FAILED
+from muster.domain.failures.faults import Fault
 from muster.domain.tasks import Task, TaskFailed, TaskSucceeded
 from muster.engine.context import Context
 from muster.engine.state.node_failures import NodeHold

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import structlog
 
-from muster.domain.diagnosis import classify
 from muster.domain.errors import MusterError, StaleWrite, Unavailable
+from muster.domain.failures.diagnosis import classify
 from muster.domain.jobs import HOLDING, Job, Outcome, Running, Starting, Stopping, Verdict
 from muster.domain.tasks import (
     Task,
@@ -24,7 +24,10 @@ from muster.domain.tasks import (
     job_id_of,
     move_task,
 )
+from muster.domain.tracking import is_followable
 from muster.engine.context import Context
+from muster.engine.data.log_metrics import follow_log
+from muster.engine.data.metric_reading import note_metrics
 from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop, stop_orphan
 from muster.engine.lifecycle.node_holds import note_problem
 from muster.engine.state.open_jobs import Entry
@@ -46,6 +49,11 @@ def receive(context: Context, observation: Observation) -> None:
     entry = context.open_jobs.get(job_id_of(observation.task_id))
     if entry is None or not speaks_for_its_own(context, observation):
         return
+    task = entry.tasks.get(observation.task_id)
+    if task is not None and observation.metrics_bytes:
+        note_metrics(context, entry.job.cluster, task, observation.metrics_bytes)
+    if task is not None and observation.phase is Phase.RUNNING:
+        follow_log(context, entry.job, task)
     entry.inbox.append(observation)
     if observation.phase in (Phase.ENDED, Phase.LOST):
         _look(context, entry)
@@ -86,8 +94,9 @@ async def observe(context: Context, entry: Entry) -> None:
             await _cancel_removed(context, entry, observations)
             moved = await moves(context, entry, observations)
             checkpoint_at = newest_checkpoint(entry, observations, context.clock())
-            if moved or checkpoint_at is not None or is_decided(context, entry):
-                await apply_moves(context, entry, moved, checkpoint_at)
+            tracking_url = newest_tracking_url(entry, observations)
+            if moved or checkpoint_at is not None or tracking_url or is_decided(context, entry):
+                await apply_moves(context, entry, moved, checkpoint_at, tracking_url)
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
@@ -117,6 +126,18 @@ def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Ob
 def _again(context: Context, observations: Sequence[Observation]) -> None:
     for observation in observations:
         receive(context, observation)
+
+
+def newest_tracking_url(entry: Entry, observations: Sequence[Observation]) -> str:
+    """Where the tasks of the gang say that the job can be followed, or empty if they say nothing new. If several say
+    different addresses, that of the task with the lowest rank counts."""
+    entry.tracking_urls |= {
+        seen.task_id: seen.tracking_url for seen in observations if is_followable(seen.tracking_url)
+    }
+    told = entry.tracking_urls
+    ranked = sorted((entry.tasks[task_id].rank, url) for task_id, url in told.items() if task_id in entry.tasks)
+    url = ranked[0][1] if ranked else ""
+    return "" if url == entry.job.tracking_url else url
 
 
 def newest_checkpoint(entry: Entry, observations: Sequence[Observation], now: float) -> float | None:
@@ -151,10 +172,12 @@ async def _steps(context: Context, job: Job, task: Task, observation: Observatio
     if observation.phase is Phase.PREPARING:
         return _step(task, TaskPreparing(now))
     if observation.started_at is not None and task.started_at is None:
+        since = job.state.since if isinstance(job.state, Starting) else job.created_at
+        started_at = plausible(observation.started_at, since, now)
         if isinstance(task.state, TaskStopping):
-            task = replace(task, started_at=observation.started_at)
+            task = replace(task, started_at=started_at)
         else:
-            steps = _step(task, TaskRunning(observation.started_at))
+            steps = _step(task, TaskRunning(started_at))
             task = steps[-1] if steps else task
     if observation.phase is Phase.RUNNING:
         return steps
@@ -197,6 +220,11 @@ def _differ(before: TaskWaiting, now: TaskWaiting) -> bool:
     return abs(before.starts_at - now.starts_at) >= ESTIMATES_APART_S
 
 
+def plausible(told: float, since: float, now: float) -> float:
+    """When it happened, by the clock of a node, which may be wrong: not before what came first, and not after now."""
+    return min(max(told, since), now)
+
+
 def _step(task: Task, state: TaskState) -> list[Task]:
     """One move, unless the task is already in that state or beyond it."""
     if type(state) is type(task.state) or isinstance(task.state, TaskStopping | TaskRunning):
@@ -205,10 +233,13 @@ def _step(task: Task, state: TaskState) -> list[Task]:
 
 
 async def _end(context: Context, job: Job, task: Task, observation: Observation) -> TaskState:
-    at = observation.ended_at if observation.ended_at is not None else context.clock()
+    now = context.clock()
+    at = (
+        now if observation.ended_at is None else plausible(observation.ended_at, task.started_at or job.created_at, now)
+    )
     # Only this server's order makes an end a stop. What a node says of a stop, a task may have written there itself.
     is_ordered = isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
-    if is_ordered and (observation.exit_code != 0 or observation.stopped):
+    if is_ordered and (observation.exit_code != 0 or observation.stopped) and not _fell_first(job, observation):
         return TaskStopped(at)
     if observation.phase is Phase.ENDED and observation.exit_code == 0 and not observation.error_code:
         return TaskSucceeded(at)
@@ -227,6 +258,14 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
     )
     fault = replace(fault, task=task.name)
     return TaskLost(at, fault) if observation.phase is Phase.LOST else TaskFailed(at, fault)
+
+
+def _fell_first(job: Job, observation: Observation) -> bool:
+    """Whether the task failed by itself before the stop of its failing gang reached it. Its end may be the cause of the
+    one that was reported first. A signal may come from whoever ends the gang, so it proves nothing."""
+    failed = isinstance(job.state, Stopping) and job.state.verdict.fault is not None and job.state.verdict.fault.task
+    has_failed = bool(observation.exit_code) and observation.signal is None
+    return bool(failed) and observation.phase is Phase.ENDED and has_failed and not observation.stopped
 
 
 async def log_tail(context: Context, job: Job, task: Task) -> str:

@@ -11,9 +11,9 @@ from dataclasses import replace
 import structlog
 
 from muster.domain.completion import failure_verdict
-from muster.domain.diagnosis import classify
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.errors import MusterError, StaleWrite, Unavailable
+from muster.domain.failures.diagnosis import classify
 from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Starting
 from muster.domain.tasks import Task, TaskFailed, TaskLaunching, TaskStopped, move_task

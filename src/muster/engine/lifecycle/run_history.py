@@ -1,6 +1,6 @@
 """Passes history to the scheduler: how long similar jobs ran, and how much GPU time was used."""
 
-from muster.domain.exit_causes import TIME_LIMIT
+from muster.domain.failures.exit_causes import TIME_LIMIT
 from muster.domain.jobs import Failed, Job, Succeeded
 from muster.domain.virtual_clusters import WEEK_S
 from muster.engine.context import Context

@@ -18,7 +18,7 @@ def without_hidden_folders(node: Node, settings: PhysicalCluster, user: User) ->
     settings any more is hidden, as nobody knows who could use it."""
     if user.is_admin:
         return node
-    usable = {folder_label(name) for name in _usable(settings, user)}
+    usable = {folder_label(name) for name in usable_folders(settings, user)}
     labels = {key: value for key, value in node.labels.items() if key in usable or not key.startswith(folder_label(""))}
     alerts = tuple(alert for alert in node.alerts if not names_hidden_folder(alert, settings, user))
     return replace(node, labels=labels, alerts=alerts)
@@ -27,8 +27,9 @@ def without_hidden_folders(node: Node, settings: PhysicalCluster, user: User) ->
 def names_hidden_folder(alert: str, settings: PhysicalCluster, user: User) -> bool:
     """Whether an alert of a node, which may be an old one, names a folder that the user may not use."""
     named = {name for names in _NAMED.findall(alert) for name in names if name}
-    return not user.is_admin and not named <= _usable(settings, user)
+    return not user.is_admin and not named <= usable_folders(settings, user)
 
 
-def _usable(settings: PhysicalCluster, user: User) -> set[str]:
+def usable_folders(settings: PhysicalCluster, user: User) -> set[str]:
+    """The names of the folders that the user may use."""
     return {folder.name for folder in settings.folders if may_use(folder, user)}

@@ -7,8 +7,10 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from muster.domain.accounts import SESSION_PREFIX, USER_ID_PREFIX, Identity, Token, TokenScope, User, UserRole
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
 from muster.engine.data.packages import drop_unfinished_uploads
@@ -20,7 +22,7 @@ from muster.lib.ids import new_id, new_secret
 from muster.ports.store import Change
 
 _TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
-LOGIN = "login"
+LOGIN: Final = "login"
 _USE_NOTED_EVERY_S = 300.0
 _CACHED_S = 5.0
 _MAX_CACHED = 10_000
@@ -107,7 +109,7 @@ class Accounts:
         lifetime_s: float | None,
         *,
         actor: str,
-        what: str = "token.create",
+        what: AuditKind = "token.create",
         scope: TokenScope = TokenScope.ADMIN,
         job_id: str | None = None,
     ) -> tuple[Token, str]:
@@ -136,9 +138,25 @@ class Accounts:
             self._known = {}
         return [Change(removed_token=one.id) for one in [*expired, *oldest]]
 
+    async def begin_session(self, principal: Principal, label: str) -> tuple[Token, str]:
+        """A session of its own for somebody with a token. It may do what the token may, and lasts no longer."""
+        own = principal.token
+        left_s = None if own.expires_at is None else max(1.0, own.expires_at - self._context.clock())
+        lifetime_s = self.session_lifetime(left_s)
+        return await self.create_token(
+            principal.user, label, lifetime_s, actor=principal.name, what=LOGIN, scope=own.scope, job_id=own.job_id
+        )
+
     async def revoke(self, token: Token, *, actor: str) -> None:
+        await self._remove(token, "token.revoke", actor)
+
+    async def log_out(self, token: Token, *, actor: str) -> None:
+        """The token that somebody logged in with is of no more use."""
+        await self._remove(token, "logout", actor)
+
+    async def _remove(self, token: Token, kind: AuditKind, actor: str) -> None:
         now = self._context.clock()
-        event = audit_event("token.revoke", actor, now, token=token.id, user=token.user)
+        event = audit_event(kind, actor, now, token=token.id, user=token.user)
         await self._context.store.apply(Change(removed_token=token.id, events=[event]))
         self._known = {}
 

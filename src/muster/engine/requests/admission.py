@@ -19,7 +19,9 @@ from muster.engine.cluster_access import (
     NOBODY,
     advice,
     chosen_cluster,
+    is_destination_offered,
     is_open_to_all,
+    is_removed,
     is_switched_off,
     known_clusters,
     may_know,
@@ -81,6 +83,16 @@ async def admit_all(
     admitted = [jobs[place] for place in range(len(specs))]
     _require_room_for(admitted, context, owner)
     return admitted
+
+
+async def admit_alike(context: Context, spec: JobSpec, owner: str, most: int) -> tuple[Job, int]:
+    """Admit one spec of many that differ in names and params only. Returns its job, and of how many like it there is
+    room for the jobs now: at least 1, and at most `most`."""
+    job = await admit(context, spec, owner)
+    left = context.limits.open_jobs_per_user - context.open_jobs.count_of(owner)
+    if job.vc:
+        left = min([left, *_places_in_queue(context, context.config.virtual[job.vc], owner)])
+    return job, min(left, most)
 
 
 async def readmit(context: Context, job: Job, spec: JobSpec, carried: Collection[str] = ()) -> Job:
@@ -223,14 +235,18 @@ async def _destination(context: Context, named: str | None, owner: str) -> tuple
         vc = context.config.virtual.get(DEFAULT)
         vc = vc if vc is not None and vc.cluster == name else None
     cluster = name if vc is None else vc.cluster
-    if is_open_to_all(context, cluster) and (vc is None or is_open(vc)):
+    has_offer = is_destination_offered(context, name)
+    if has_offer and is_open_to_all(context, cluster) and (vc is None or is_open(vc)):
         return cluster, vc  # most are, and need no look-up of the user
     user = await context.store.user(owner)
     message = f"there is no cluster {name!r}"
-    if (vc is None or may_use(vc, user or NOBODY)) and may_know(context, user or NOBODY, cluster):
-        if not is_switched_off(context, cluster):
+    if has_offer and (vc is None or may_use(vc, user or NOBODY)) and may_know(context, user or NOBODY, cluster):
+        if is_switched_off(context, cluster):
+            message = f"cluster {cluster} is switched off"
+        elif is_removed(context, cluster):
+            message = f"the file of cluster {cluster} was removed, so that it takes no more jobs"
+        else:
             return cluster, vc
-        message = f"cluster {cluster} is switched off"
     usable = known_clusters(context, user)
     hint = f"known clusters: {usable}" if usable else advice(context, user)
     raise Invalid(message, problems=(Problem("cluster", message, hint),))
@@ -241,6 +257,9 @@ async def _refusals(
 ) -> list[Problem]:
     """The problems that the job has on this cluster only."""
     problems = [*context.backends[cluster].cannot_honour(spec), *_refused_sharing(context, cluster, vc, spec)]
+    accounts = context.backends[cluster].capabilities.accounts
+    if accounts is not None and (without_account := accounts.refusal(owner)) is not None:
+        problems.append(without_account)
     problems += await _closed_folders(context, cluster, spec, owner)
     problems += await _unsafe_places(context, cluster, spec, owner)
     if spec.runtime.pull_secret not in carried:
@@ -301,15 +320,27 @@ async def _unsafe_places(context: Context, cluster: str, spec: JobSpec, owner: s
 
 
 def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:
-    """Raise Conflict if the queue is full. Jobs are counted only if there is a limit, which keeps the count small."""
-    of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
-    if of_all is None and of_each is None:
-        return
-    queued = in_queue((entry.job for entry in context.open_jobs.entries()), vc.name)
-    mine = sum(job.owner == owner for job in queued)
-    for limit, used, whose in ((of_each, mine, f"{owner} has"), (of_all, len(queued), "there are")):
-        if limit is not None and used + count > limit:
+    """Raise Conflict if the queue is full."""
+    for limit, used, whose in _queue_limits(context, vc, owner):
+        if used + count > limit:
             raise Conflict(
                 f"the queue of {vc.name} is full: {whose} {used} jobs in it, {limit} are allowed, {count} came",
                 hint="wait until some have started; `muster get quota` shows the limits",
             )
+
+
+def _places_in_queue(context: Context, vc: VirtualCluster, owner: str) -> list[int]:
+    return [limit - used for limit, used, _ in _queue_limits(context, vc, owner)]
+
+
+def _queue_limits(context: Context, vc: VirtualCluster, owner: str) -> Iterator[tuple[int, int, str]]:
+    """How many jobs may be in the queue, how many are, and whose. They are counted only if there is a limit, which
+    keeps the count small."""
+    of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
+    if of_all is None and of_each is None:
+        return
+    queued = in_queue((entry.job for entry in context.open_jobs.entries()), vc.name)
+    if of_each is not None:
+        yield of_each, sum(job.owner == owner for job in queued), f"{owner} has"
+    if of_all is not None:
+        yield of_all, len(queued), "there are"

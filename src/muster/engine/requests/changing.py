@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.errors import Conflict, Invalid, Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.specs import Priority
@@ -27,7 +28,7 @@ async def bump(context: Context, job_id: str, actor: str, priority: Priority, *,
             raise Invalid(f"job {job.name} cannot be {priority}", problems=(problem,))
         return replace(job, spec=replace(job.spec, priority=priority))
 
-    return await _rewrite(context, job_id, actor, "bump", bumped, priority=str(priority))
+    return await _rewrite(context, job_id, actor, "job.bump", bumped, priority=str(priority))
 
 
 async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Job:
@@ -36,7 +37,7 @@ async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Jo
     async def moved(job: Job) -> Job:
         return await readmit(context, job, replace(job.spec, cluster=cluster))
 
-    return await _rewrite(context, job_id, actor, "move", moved, to=cluster)
+    return await _rewrite(context, job_id, actor, "job.move", moved, to=cluster)
 
 
 async def change(
@@ -62,20 +63,20 @@ async def change(
             raise Invalid("the job spec has 1 problem", problems=(problem,))
         return await readmit(context, job, spec, carried)
 
-    return await _rewrite(context, job_id, actor, "change", changed, carried=carried, **audited)
+    return await _rewrite(context, job_id, actor, "job.change", changed, carried=carried, **audited)
 
 
 async def _rewrite(
     context: Context,
     job_id: str,
     actor: str,
-    what: str,
+    what: AuditKind,
     rewritten: Callable[[Job], Awaitable[Job]],
     *,
     carried: Carried = NOTHING_CARRIED,
     **audited: object,
 ) -> Job:
-    entry = await open_entry(context, job_id, what)
+    entry = await open_entry(context, job_id, what.removeprefix("job."))
     async with entry.lock:
         before = entry.job
         if not isinstance(before.state, Queued | Held):
@@ -86,7 +87,7 @@ async def _rewrite(
         job, secrets = await with_own_secrets(context, await rewritten(before), carried)
         job = replace(job, version=before.version + 1)
         now = context.clock()
-        events = [audit_event(f"job.{what}", actor, now, job=job, **audited), job_event(job, now, actor=actor)]
+        events = [audit_event(what, actor, now, job=job, **audited), job_event(job, now, actor=actor)]
         await context.apply(Change(rewritten_job=job, secrets=secrets, events=events))
         context.open_jobs.respecify(entry, job)
         if (old := context.clusters.get(before.cluster)) is not None:

@@ -4,9 +4,11 @@ them."""
 import asyncio
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.errors import BackendError, Conflict, MusterError
+from muster.domain.job_reasons import held_by, killed_by
 from muster.domain.jobs import (
     GOES_ON,
     Cancelled,
@@ -21,9 +23,7 @@ from muster.domain.jobs import (
     Verdict,
     move,
 )
-from muster.domain.launch_requests import LaunchRequest
-from muster.domain.resources import Placement
-from muster.domain.specs import JobSpec
+from muster.domain.specs import HANDED_ON, JobSpec
 from muster.engine.cluster_access import lost_access
 from muster.engine.context import Context
 from muster.engine.data import outputs
@@ -32,24 +32,18 @@ from muster.engine.lifecycle.completion import stop, stop_tasks
 from muster.engine.lifecycle.dependencies import queue, recheck_dependents, waits_for_others
 from muster.engine.lifecycle.launching import (
     Intent,
-    attempt_tasks,
-    compose_gang,
-    gang_for,
     intend,
     launch_pending,
     planned_tasks,
-    port_counts,
     release_attempt,
 )
 from muster.engine.requests.admission import admit, admit_all
+from muster.engine.requests.reported_runs import refuse_outside
 from muster.engine.requests.respecifying import Respec, refuse_secrets_of_others, same_spec
 from muster.engine.state.event_builders import audit_event, job_event
 from muster.engine.state.open_jobs import Entry
-from muster.launch.composing import ports_needed
-from muster.ports.backend import Rendered
-from muster.ports.capabilities import TaskRef
+from muster.ports.capabilities import AgingPool, TaskRef
 from muster.ports.store import Change, RequestKey
-from muster.scheduling.demand import Slot
 
 
 async def submit(
@@ -95,6 +89,9 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     """The intent of a job that can start at once, which is written together with the submission, by one fsync."""
     if context.is_held or not isinstance(job.state, Queued) or waits_for_others(job):
         return None
+    engine = context.engine(job.cluster)
+    if isinstance(engine, AgingPool) and not engine.may_hand_over(1):
+        return None  # the next cycle looks first
     start = context.clusters[job.cluster].start_at_once(context.demand_of(job), context.clock())
     if start is None:
         return None
@@ -147,61 +144,17 @@ async def _made_before(context: Context, keys: Sequence[RequestKey | None]) -> l
     return [job for job in earlier if job is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """A job as it would be started: the launch request of each task, and how the backend would render them."""
-
-    job: Job
-    requests: tuple[LaunchRequest, ...]
-    rendered: Rendered
-
-
-async def dry_run(context: Context, spec: JobSpec, owner: str, carried: Carried = NOTHING_CARRIED) -> DryRun:
-    """Show what would be started, with the devices that the tasks would have if no other job ran. Ports are shown from
-    20000 up; real ones are reserved when the job starts."""
-    job = replace(await admit(context, spec, owner, carried), attempt=1)
-    backend = context.backends[job.cluster]
-    if context.engine(job.cluster) is None:
-        tasks = attempt_tasks(job, 1, _shown_placements(context, job), context.clock())
-    else:
-        unplaced = {(role.name, index): Placement("") for role in spec.roles for index in range(role.replicas)}
-        gang = gang_for(context, job, attempt_tasks(job, 1, unplaced, context.clock()))
-        tasks = list(await backend.assign(gang, port_counts(gang)))
-    launch = compose_gang(context, job, tasks)
-    return DryRun(job, launch.requests, backend.render(launch))
-
-
-def _shown_placements(context: Context, job: Job) -> dict[tuple[str, int], Placement]:
-    """A gang of which it is not known where it fits is shown on the first node, with devices in order."""
-    addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
-    first = next(iter(addresses), "")
-    slots = context.clusters[job.cluster].slots_alone(context.demand_of(job)) or ()
-    found = {(slot.role, slot.index): slot for slot in slots}
-    placements: dict[tuple[str, int], Placement] = {}
-    port, device = 20000, 0
-    for role in job.spec.roles:
-        for index in range(role.replicas):
-            count, gpus = ports_needed(job.spec, role, index), role.resources.gpus
-            in_order = tuple(range(device, device + gpus))
-            slot = found.get((role.name, index)) or Slot(role.name, index, first, role.resources, in_order)
-            ports = tuple(range(port, port + count))
-            where = slot.node, addresses.get(slot.node, "")
-            placements[role.name, index] = Placement(*where, slot.devices, ports, extended=slot.extended)
-            port, device = port + count, device + gpus
-    return placements
-
-
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
     entry = await open_entry(context, job_id, "kill")
     async with entry.lock:
         job = entry.job
         if isinstance(job.state, Queued | Held):
             return await _leave_queue(
-                context, entry, Cancelled(context.clock(), actor), f"killed by {actor}", actor, "kill"
+                context, entry, Cancelled(context.clock(), actor), killed_by(actor), actor, "job.kill"
             )
         if job.is_final:
             raise Conflict(f"job {job.name} has already ended ({job.state_name})")
-        verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
+        verdict = Verdict(Outcome.CANCEL, killed_by(actor), by=actor)
         audit = audit_event("job.kill", actor, context.clock(), job=job)
         if isinstance(job.state, Stopping) and job.state.verdict.outcome not in GOES_ON:
             await context.apply(Change(events=[audit]))
@@ -220,12 +173,12 @@ async def hold(context: Context, job_id: str, actor: str) -> Job:
         if isinstance(job.state, Held):
             return job
         if isinstance(job.state, Queued):
-            return await _leave_queue(context, entry, Held(context.clock(), actor), f"held by {actor}", actor, "hold")
+            return await _leave_queue(context, entry, Held(context.clock(), actor), held_by(actor), actor, "job.hold")
         is_preempted = isinstance(job.state, Stopping) and job.state.verdict.outcome is Outcome.PREEMPT
         if not isinstance(job.state, Starting | Running) and not is_preempted:
             raise Conflict(f"job {job.name} is {job.state_name} and cannot be held")
         audit = audit_event("job.hold", actor, context.clock(), job=job)
-        verdict = Verdict(Outcome.HOLD, f"held by {actor}", by=actor)
+        verdict = Verdict(Outcome.HOLD, held_by(actor), by=actor)
         await stop(context, entry, verdict, events=[audit], actor=actor)
         return entry.job
 
@@ -269,18 +222,24 @@ async def retry(
     earlier = await context.store.job_by_request(key) if key else None
     if earlier is not None:
         return earlier, False
+    refuse_outside(job, "retry")
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
-    before = replace(job.spec, held=False)
+    before = replace(job.spec, held=False, handed_on=None, labels=_own_labels(job.spec))
     spec = respec(before)
     if spec is not before:
         refuse_secrets_of_others(job, spec, actor)
     return await submit(context, spec, job.owner, key, actor=actor, carried=carried)
 
 
+def _own_labels(spec: JobSpec) -> dict[str, str]:
+    """Without the one by which another server finds the job, which is not to find its copies."""
+    return {name: value for name, value in spec.labels.items() if name != HANDED_ON}
+
+
 async def delete(context: Context, job: Job, actor: str) -> None:
     """Delete the history, logs, outputs and task folders of an ended job. The audit trail stays."""
-    if not job.is_final:
+    if not job.is_final and not job.is_elsewhere:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint=f"`muster kill {job.name}` first")
     tasks = await context.store.tasks(job.id)
     now = context.clock()
@@ -319,14 +278,17 @@ async def open_entry(context: Context, job_id: str, what: str) -> Entry:
     entry = context.open_jobs.get(job_id)
     if entry is None:
         job = await context.store.job(job_id)
+        refuse_outside(job, what)
         raise Conflict(f"job {job.name} has already ended ({job.state_name}): there is nothing to {what}")
     return entry
 
 
-async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: str, actor: str, what: str) -> Job:
+async def _leave_queue(
+    context: Context, entry: Entry, state: JobState, reason: str, actor: str, what: AuditKind
+) -> Job:
     now = context.clock()
     job = move(entry.job, state, reason=reason)
-    events = [audit_event(f"job.{what}", actor, now, job=job), job_event(job, now, actor=actor)]
+    events = [audit_event(what, actor, now, job=job), job_event(job, now, actor=actor)]
     await context.apply(Change(job=job, events=events))
     entry.job = job
     if cluster := context.clusters.get(job.cluster):

@@ -1,13 +1,15 @@
 """Explains why a job is in its state and what to do about it, in the same words for the command line, API and pages."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from muster.domain.diagnosis import evidence
 from muster.domain.errors import Conflict, MusterError
-from muster.domain.faults import Fault
+from muster.domain.failures.diagnosis import evidence
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import (
+    ELSEWHERE,
     Cancelled,
     Failed,
     Held,
@@ -21,6 +23,7 @@ from muster.domain.jobs import (
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskPreparing, TaskWaiting
+from muster.engine.cluster_access import is_removed
 from muster.engine.context import Context
 from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle import dependencies
@@ -33,6 +36,10 @@ from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.pooled import with_others
 
 _MOST_ENGINE_REASONS = 4
+_MOST_WAITING = 10_000
+_AT_ONCE = 500
+_LOOK_OUTSIDE = "look at its program where it runs; `muster history compare` shows what it has reported"
+_MOST_STOPS = 1000
 _WAIT = "it starts when its cluster's engine starts it"
 _ACT = "waiting alone does not help: change the job, or ask somebody who administers the cluster"
 
@@ -43,6 +50,8 @@ class AttemptStory:
     started_at: float | None
     ended_at: float | None
     outcome: str
+    stopped_because: str = ""
+    """Why it was stopped, such as by which job it was preempted; empty if it ended by itself or has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,8 @@ class Explanation:
 
 
 async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
+    if job.cluster == ELSEWHERE:
+        return _outside(job)
     tasks = await context.store.tasks(job.id)
     current = [task for task in tasks if task.attempt == job.attempt]
     fault = _fault(job, current)
@@ -70,10 +81,15 @@ async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
         reasons=reasons,
         fault=fault,
         evidence=tuple(await _evidence(context, reader, job, tasks, fault)),
-        attempts=tuple(_attempts(tasks)),
+        attempts=tuple(_attempts(tasks, await _stops(context, job))),
         next=next_step,
         start=_estimate(context, job),
     )
+
+
+def _outside(job: Job) -> Explanation:
+    summary = f"{job.name} was made outside of Muster, which has only what its program reports: {job.state_name}."
+    return Explanation(job, summary, (), None, (), (), _LOOK_OUTSIDE, None)
 
 
 async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
@@ -90,16 +106,39 @@ def live_reason(context: Context, job: Job) -> Reason | None:
     its nodes, or what the engine of its cluster says."""
     if isinstance(job.state, Starting):
         return _sending(context, job) or _setting_up(context, job) or next(iter(_in_engine_queue(context, job)), None)
+    if (removed := _removed_cluster(context, job)) is not None:
+        return removed
     cluster = _queue_of(context, job)
     reason = cluster.reason(job.id) if cluster is not None else None
     return None if reason is None else _as_of_now(context, job, reason)
+
+
+async def waiting_for(context: Context, text: str, owner: str | None) -> tuple[str, ...]:
+    """The ids of open jobs, of one owner or of all, whose present reason or its code has the text; case does not
+    matter. There are no more than a database takes as one list. Others are served in between."""
+    wanted = text.casefold()
+    found: list[str] = []
+    for number, entry in enumerate(context.open_jobs.entries(), 1):
+        if owner in (None, entry.job.owner) and wanted in _shown_reason(context, entry.job):
+            found.append(entry.job.id)
+        if len(found) >= _MOST_WAITING:
+            break
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return tuple(found)
+
+
+def _shown_reason(context: Context, job: Job) -> str:
+    reason = live_reason(context, job)
+    return (job.reason if reason is None else f"{reason.code} {reason.message}").casefold()
 
 
 def _sending(context: Context, job: Job) -> Reason | None:
     backend = context.backends.get(job.cluster)
     shipping = backend.capabilities.shipping if backend is not None else None
     progress = shipping.progress(job.spec.digests) if shipping is not None and job.spec.digests else ""
-    return Reason("sending", progress, "it starts when all of it has arrived") if progress else None
+    change = "it starts when all of it has arrived"
+    return Reason("sending", progress, change, {"progress": progress}) if progress else None
 
 
 def _setting_up(context: Context, job: Job) -> Reason | None:
@@ -113,7 +152,7 @@ def _setting_up(context: Context, job: Job) -> Reason | None:
     nodes = list(dict.fromkeys(task.placement.node for task in preparing))
     shown = ", ".join(nodes[:_MOST_ENGINE_REASONS]) + (", …" if len(nodes) > _MOST_ENGINE_REASONS else "")
     message = f"running its setup on {shown}"
-    return Reason("setup", message, f"`muster logs {job.name} --setup -f` follows it")
+    return Reason("setup", message, f"`muster logs {job.name} --setup -f` follows it", {"nodes": shown})
 
 
 def _in_engine_queue(context: Context, job: Job) -> list[Reason]:
@@ -127,7 +166,12 @@ def _in_engine_queue(context: Context, job: Job) -> list[Reason]:
         why = f": {reason}" if reason else ""
         which = f" ({task.role}-{task.index})" if len(tasks) > 1 else ""
         message = f"waiting in the queue of {job.cluster}{why}{which}"
-        found.append(Reason("engine-stuck", message, _ACT) if waits.needs_action else Reason("engine", message, _WAIT))
+        named = {"cluster": job.cluster, "task": f"{task.role}-{task.index}", "said": reason}
+        numbers = {name: text for name, text in named.items() if text}
+        is_stuck = waits.needs_action
+        found.append(
+            Reason("engine-stuck", message, _ACT, numbers) if is_stuck else Reason("engine", message, _WAIT, numbers)
+        )
     return found
 
 
@@ -154,6 +198,8 @@ def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
         queued = _in_engine_queue(context, job)
         found_now = (_sending(context, job), _setting_up(context, job), *queued, _pool_note(context, job))
         return tuple(reason for reason in found_now if reason is not None)
+    if (removed := _removed_cluster(context, job)) is not None:
+        return (removed,)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
     return tuple(_as_of_now(context, job, reason) for reason in found)
@@ -185,6 +231,15 @@ def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
     return reason if pool is None else with_others(pool, reason)
 
 
+def _removed_cluster(context: Context, job: Job) -> Reason | None:
+    """Nothing is started on a cluster without a file, also if it still ends its last jobs."""
+    if not isinstance(job.state, Queued) or not is_removed(context, job.cluster):
+        return None
+    message = f"the file of cluster {job.cluster} was removed, so that it starts no more jobs"
+    change = f"muster move {job.name} --to CLUSTER, or ask an admin to put it back"
+    return Reason("cluster-removed", message, change, {"cluster": job.cluster})
+
+
 def _unknown_pool(context: Context, job: Job) -> Reason | None:
     """Nothing is handed over to an engine that has not said what it has."""
     engine = context.engine(job.cluster)
@@ -192,7 +247,8 @@ def _unknown_pool(context: Context, job: Job) -> Reason | None:
         return None
     why = engine.unknown_why() or "it has not answered yet"
     message = f"what cluster {job.cluster} has is not known: {why}"
-    return Reason("unknown-capacity", message, f"see `muster describe cluster/{job.cluster}`")
+    change = f"see `muster describe cluster/{job.cluster}`"
+    return Reason("unknown-capacity", message, change, {"cluster": job.cluster, "why": why})
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:
@@ -237,21 +293,34 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
             assert_never(job.state)
 
 
-def _attempts(tasks: Sequence[Task]) -> list[AttemptStory]:
+async def _stops(context: Context, job: Job) -> dict[int, str]:
+    """By attempt, why it was stopped."""
+    events = await context.store.events(job_id=job.id, prefix="job.stopping", limit=_MOST_STOPS)
+    return {int(event.data["attempt"]): str(event.data.get("reason") or "") for event in events}
+
+
+def _attempts(tasks: Sequence[Task], stops: Mapping[int, str]) -> list[AttemptStory]:
     stories = []
     for attempt in sorted({task.attempt for task in tasks}):
         members = [task for task in tasks if task.attempt == attempt]
         starts = [task.started_at for task in members if task.started_at is not None]
         ends = [task.ended_at for task in members if task.ended_at is not None]
-        stories.append(AttemptStory(attempt, min(starts, default=None), max(ends, default=None), _outcome(members)))
+        begin, end = min(starts, default=None), max(ends, default=None)
+        why = "" if _causes(members) else stops.get(attempt, "")
+        stories.append(AttemptStory(attempt, begin, end, _outcome(members, why), why))
     return stories
 
 
-def _outcome(members: Sequence[Task]) -> str:
-    """The tasks that failed, with the cause of the first; or the states of all."""
-    causes = [task.state.fault.cause for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+def _causes(members: Sequence[Task]) -> list[str]:
+    return [task.state.fault.cause for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+
+
+def _outcome(members: Sequence[Task], why: str) -> str:
+    """The tasks that failed, with the cause of the first; or the states of all, and why they were stopped."""
+    causes = _causes(members)
     if not causes:
-        return ", ".join(sorted({task.state_name for task in members}))
+        states = ", ".join(sorted({task.state_name for task in members}))
+        return f"{states}: {why}" if why else states
     broken = [f"{task.name} {task.state_name}" for task in members if isinstance(task.state, TaskFailed | TaskLost)]
     return f"{', '.join(broken)}: {causes[0]}" if causes[0] else ", ".join(broken)
 

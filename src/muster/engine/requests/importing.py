@@ -64,6 +64,7 @@ async def _record(context: Context, source: str, ended: EndedJob, owner: str) ->
         started_at=ended.started_at,
         ended_at=ended.state.at,
         reason=ended.reason,
+        run_time_s=0.0 if ended.started_at is None else ended.state.at - ended.started_at,
     )
 
 

@@ -1,7 +1,7 @@
 """Answers what a job used: ended tasks from the store, running ones from the newest samples."""
 
-from muster.domain.job_usage import JobUse, job_use, with_live
 from muster.domain.jobs import HOLDING, Job
+from muster.domain.usage.job_usage import JobUse, job_use, with_live
 from muster.domain.used_resources import NOTHING_USED, UsageSum, UsedResources, sum_of
 from muster.engine.context import Context
 

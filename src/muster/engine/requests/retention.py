@@ -56,7 +56,9 @@ async def retain_once(context: Context) -> int:
         for job in jobs:
             await delete(context, job, "retention")
             count += 1
-    await _remove_idle_packages(context, context.clock() - context.keep_finished_s, None)
+    before = context.clock() - context.keep_finished_s
+    await context.store.apply(Change(emptied_sweeps_before=before))
+    await _remove_idle_packages(context, before, None)
     return count
 
 

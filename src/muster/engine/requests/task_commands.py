@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.errors import Conflict
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
@@ -30,7 +31,7 @@ async def run_in_task(
 ) -> AsyncIterator[OpenCommand]:
     """Run a command in a task of the job, the first one if none is named. The audit event says who did so and where,
     but not what: people type secrets."""
-    commands = required(context.backends[job.cluster].capabilities.task_commands, "task-commands", job.cluster)
+    commands = required(context.backend_of(job).capabilities.task_commands, "task-commands", job.cluster)
     task, tasks = running_task(context, job, worker, "a command can run in a running task only")
     await _record(context, "job.exec", actor, job, task)
     async with commands.run(TaskRef.of(task), argv, terminal) as session:
@@ -42,7 +43,7 @@ async def attach_to_task(
     context: Context, job: Job, worker: str | None, tail: int | None, terminal: Terminal | None, actor: str
 ) -> AsyncIterator[OpenCommand]:
     """Attach to a task of the job whose role has standard input, the first such one if none is named."""
-    capabilities = context.backends[job.cluster].capabilities
+    capabilities = context.backend_of(job).capabilities
     attachments = required(capabilities.task_attachments, "task-attachments", job.cluster)
     interactive = [role.name for role in job.spec.roles if role.stdin]
     if worker is None and interactive and job.spec.roles[0].name != interactive[0]:
@@ -59,6 +60,6 @@ async def attach_to_task(
         yield OpenCommand(task, tasks, session, role.tty)
 
 
-async def _record(context: Context, what: str, actor: str, job: Job, task: Task) -> None:
+async def _record(context: Context, what: AuditKind, actor: str, job: Job, task: Task) -> None:
     event = audit_event(what, actor, context.clock(), job=job, task=task.name, node=task.placement.node)
     await context.apply(Change(events=[event]))

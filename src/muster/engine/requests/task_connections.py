@@ -28,6 +28,7 @@ async def connected_to_task(
 ) -> AsyncIterator[OpenConnection]:
     """Connect to a port of a task, the first one if none is named. The audit event says who did so and where. A page
     needs dozens of connections, so that those to the same port are recorded once in a while only."""
+    context.backend_of(job)
     task, tasks = running_task(context, job, worker, "ports can be reached in a running task only")
     async with to_task(context, job, task, port) as connection:
         if recent.is_new(f"{actor} {task.id} {port}", context.clock()):
@@ -40,6 +41,6 @@ async def connected_to_task(
 @asynccontextmanager
 async def to_task(context: Context, job: Job, task: Task, port: int) -> AsyncIterator[TaskConnection]:
     """Nothing is recorded: whoever calls this has recorded that somebody looks at the job."""
-    connections = required(context.backends[job.cluster].capabilities.task_connections, "task-connections", job.cluster)
+    connections = required(context.backend_of(job).capabilities.task_connections, "task-connections", job.cluster)
     async with connections.connect(TaskRef.of(task), port) as connection:
         yield connection

@@ -62,6 +62,11 @@ class ActiveConfig:
         """The physical clusters that the files describe."""
         return self._taken.physical
 
+    @property
+    def gpu_hour_prices(self) -> Mapping[str, float | None]:
+        """What an hour of one GPU costs on each physical cluster; None where nobody reckons."""
+        return {cluster.name: cluster.gpu_hour_price for cluster in self.physical}
+
     async def follow(self, clusters: Clusters, settings_changed: Callable[[], Awaitable[None]]) -> None:
         """Read the files whenever they change, and call `settings_changed` after every reading."""
         if self.source is None:
@@ -77,7 +82,7 @@ class ActiveConfig:
         """Read the configuration again. Where it is wrong, the old one stays in force."""
         assert self.source is not None
         before = self._taken
-        self._use(self.source.read(lambda found: self._oversubscription(found.virtual, clusters)), clusters)
+        self._use(self.source.read(lambda found: self.refusals(found, clusters)), clusters)
         if self._taken != before:
             names, labelled = [vc.name for vc in self._taken.virtual], [node.name for node in self._taken.nodes]
             _log.info("cluster settings", virtual=names, nodes=labelled)
@@ -143,6 +148,10 @@ class ActiveConfig:
         self.virtual = {vc.name: vc for vc in found.virtual}
         for cluster in clusters.values():
             cluster.configured(self.of(cluster.name))
+
+    def refusals(self, found: ClusterSettings, clusters: Clusters) -> list[Problem]:
+        """Why these settings would not be used although they can be read."""
+        return self._oversubscription(found.virtual, clusters)
 
     def _oversubscription(self, found: Sequence[VirtualCluster], clusters: Clusters) -> list[Problem]:
         """The clusters on which new settings guarantee too much. What is in force already may stay."""

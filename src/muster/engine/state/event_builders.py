@@ -1,5 +1,6 @@
 """Builds events, one for every move of a job or task, so that the history and live pages agree."""
 
+from muster.domain.audit_kinds import AuditKind
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
@@ -30,6 +31,11 @@ def checkpoint_event(job: Job, now: float) -> Event:
     )
 
 
+def tracking_event(job: Job, now: float) -> Event:
+    data = {**job_event(job, now).data, "trackingUrl": job.tracking_url}
+    return Event("job.tracking", now, job.id, None, job.owner, data)
+
+
 def outputs_event(job: Job, now: float, problem: str, **counts: int) -> Event:
     """The event for the collected outputs of an attempt. Its reason says why they are not complete."""
     return Event("job.outputs", now, job.id, None, job.owner, {**job_event(job, now).data, "reason": problem, **counts})
@@ -47,7 +53,7 @@ def task_event(task: Task, owner: str, now: float) -> Event:
     return Event(f"task.{task.state_name.lower()}", now, task.job_id, None, owner, data)
 
 
-def audit_event(what: str, actor: str, now: float, *, job: Job | None = None, **data: object) -> Event:
+def audit_event(what: AuditKind, actor: str, now: float, *, job: Job | None = None, **data: object) -> Event:
     """`what` names the call, such as `job.kill`. `data` must hold no secret."""
     if job is None:
         return Event(f"audit.{what}", now, None, actor, actor, data)

@@ -30,6 +30,8 @@ class Entry:
     """Nodes on which the last attempt failed through a fault of the platform."""
     may_start: bool = True
     """False while it waits for other jobs."""
+    tracking_urls: dict[str, str] = field(default_factory=dict)
+    """By task, where it says that the job can be followed."""
 
     def current_tasks(self) -> list[Task]:
         return sorted(self.tasks.values(), key=lambda task: task.rank)
@@ -42,6 +44,9 @@ class OpenJobs:
         self._entries: dict[str, Entry] = {}
         self._dependents: dict[str, set[str]] = {}
         self._owners: Counter[str] = Counter()
+        self._members: dict[str, set[str]] = {}
+        self.member_ended = asyncio.Event()
+        """Set when a member of a sweep is open no longer."""
 
     def add(self, job: Job, tasks: Iterable[Task] = ()) -> Entry:
         entry = Entry(job, {task.id: task for task in tasks})
@@ -49,6 +54,8 @@ class OpenJobs:
         if job.id not in self._entries:
             self._owners[job.owner] += 1
         self._entries[job.id] = entry
+        if job.sweep:
+            self._members.setdefault(job.sweep, set()).add(job.id)
         self._note_dependencies(job)
         return entry
 
@@ -75,11 +82,21 @@ class OpenJobs:
         self._owners[entry.job.owner] -= 1
         if not self._owners[entry.job.owner]:
             del self._owners[entry.job.owner]
+        if entry.job.sweep:
+            self._forget_member(entry.job)
         self._forget_dependencies(entry.job)
 
     def count_of(self, owner: str) -> int:
         """The number of the owner's jobs that have not ended."""
         return self._owners[owner]
+
+    def members_of(self, sweep: str) -> list[Entry]:
+        """The members of a sweep that have not ended, in order of their numbers."""
+        found = [self._entries[one] for one in self._members.get(sweep, ())]
+        return sorted(found, key=lambda entry: entry.job.member)
+
+    def count_members(self, sweep: str) -> int:
+        return len(self._members.get(sweep, ()))
 
     def entries(self) -> list[Entry]:
         return list(self._entries.values())
@@ -94,8 +111,24 @@ class OpenJobs:
             if task.placement.node == node and not task.has_ended
         ]
 
+    def tasks_by_node(self) -> dict[tuple[str, str], list[Task]]:
+        """The tasks that have not ended, by cluster and node: one pass for all nodes together."""
+        found: dict[tuple[str, str], list[Task]] = {}
+        for entry in self._entries.values():
+            for task in entry.tasks.values():
+                if not task.has_ended:
+                    found.setdefault((entry.job.cluster, task.placement.node), []).append(task)
+        return found
+
     def __len__(self) -> int:
         return len(self._entries)
+
+    def _forget_member(self, job: Job) -> None:
+        members = self._members.get(job.sweep, set())
+        members.discard(job.id)
+        if not members:
+            self._members.pop(job.sweep, None)
+        self.member_ended.set()
 
     def _note_dependencies(self, job: Job) -> None:
         for dependency in job.spec.after:

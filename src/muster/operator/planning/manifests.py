@@ -21,6 +21,8 @@ from muster.operator.scheduling.verdict import Verdict
 
 COORDINATOR = "coord-paddle"
 """The init container that waits for the addresses of the peers, under paddle-operator's name."""
+_LAST_INIT = f"{COORDINATOR}-ready"
+"""The init container after it, which ends at once: see `_coordinate`."""
 _COORDINATION_FOLDER = "/etc/paddle-job"
 _WAIT = f"until [ -s {_COORDINATION_FOLDER}/peers ]; do sleep 0.1 2>/dev/null || sleep 1; done"
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -153,7 +155,12 @@ def _open_port(main: dict[str, Any], port: int) -> None:
 
 
 def _coordinate(spec: dict[str, Any], main: Mapping[str, Any], init_image: str) -> None:
-    """Hold the pod until its peers are known. The init container comes last: those of the template need not wait."""
+    """Hold the pod until its peers are known. The init containers come last: those of the template need not wait.
+
+    A second one is needed, since the kubelet fills the file from the newest pod that it knows, but starts containers
+    from the pod that it knew when it began to synchronise: the container that follows the end of the coordinator may
+    be started without the variables. What follows that one is started with them.
+    """
     _add_peers_volume(spec)
     coordinator = {
         "name": COORDINATOR,
@@ -165,7 +172,9 @@ def _coordinate(spec: dict[str, Any], main: Mapping[str, Any], init_image: str) 
     for key in ("imagePullPolicy", "securityContext"):
         if main.get(key) is not None:
             coordinator[key] = main[key]
-    spec["initContainers"] = [*(spec.get("initContainers") or []), coordinator]
+    last = {**copy.deepcopy(coordinator), "name": _LAST_INIT, "command": ["sh", "-c", ":"]}
+    del last["volumeMounts"]
+    spec["initContainers"] = [*(spec.get("initContainers") or []), coordinator, last]
 
 
 def _plain_resources(main: Mapping[str, Any]) -> dict[str, Any]:

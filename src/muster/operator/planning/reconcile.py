@@ -29,7 +29,7 @@ _LONGEST_BACKOFF_S = 360.0
 _LOST_NODE_S = 30.0
 """How long after its grace period a pod may stay before it is deleted without its node's consent."""
 _CREATED_AT_ONCE = 500
-"""Of a larger gang, the rest is created in the next calls, so that it takes neither all memory nor all attention."""
+"""The rest of a larger gang is created in the next calls, so that it takes neither all memory nor all attention."""
 
 
 def without_gang_scheduling(job: PaddleJob, world: World) -> Verdict:

@@ -11,7 +11,7 @@ from muster.operator.job.pod_states import PodState, PodView
 Status = dict[str, Any]
 _COUNTED = (*ROLES, "elastic")
 _MOST_REFS = 200
-"""Of a job with thousands of pods the status names only the first: an object must not grow beyond a megabyte."""
+"""The status of a job with thousands of pods names only the first: an object must not grow beyond a megabyte."""
 _EARLY = (Phase.PENDING, Phase.STARTING)
 
 

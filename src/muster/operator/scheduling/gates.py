@@ -15,7 +15,7 @@ from muster.operator.scheduling.verdict import Verdict
 FIRST_WITH_GATES = (1, 27)
 """The first version of Kubernetes that has scheduling gates without being asked for them."""
 _MOST_HELD = 500
-"""Of a larger job that fits on no nodes whatever, no pods are created."""
+"""No pods are created for a larger job that would not fit even on empty nodes."""
 
 
 def current_pods(job: PaddleJob, world: World) -> list[PodView]:

@@ -248,7 +248,7 @@ class Guard:
         return self._taken_back(gang, now)
 
     def _taken_back(self, gang: Gang, now: float) -> Hold | None:
-        """Of several gangs that are stuck, the last in the order is taken back: the others may get its room."""
+        """Take this gang back if it is the last in the order of those that are stuck: the others may get its room."""
         stuck = self._last_stuck(now)
         if stuck is None or stuck.uid != gang.uid:
             return None

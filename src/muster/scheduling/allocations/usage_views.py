@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from muster.domain.reasons import Reason
 from muster.domain.virtual_clusters import Share
+from muster.scheduling.demand import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,5 @@ class StartForecast:
 class WhatIf:
     reasons: tuple[Reason, ...]
     start: StartForecast | None
+    slots: tuple[Slot, ...] = ()
+    """Where it would be if it would start at once."""

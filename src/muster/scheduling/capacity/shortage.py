@@ -61,7 +61,15 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
     one = next((group.want for group in shape.groups if amount_of(kind, group.want)), shape.groups[0].want)
     wanted, available = shown(kind, want, one), shown_free(kind, free)
     gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 and kind != "task" else ""
-    numbers: dict[str, int | float | str] = {"kind": kind, "wanted": wanted, "free": available}
+    numbers: dict[str, int | float | str] = {
+        "kind": kind,
+        "wanted": wanted,
+        "needs": shown_free(kind, want),
+        "free": available,
+        "tasks": shape.tasks,
+    }
+    if kind == "gpu" and one.gpu_models:
+        numbers["models"] = "/".join(one.gpu_models)
     withheld = _withheld(kind, usable, one.gpu_models)
     besides = f"; {withheld} more {'is' if withheld == 1 else 'are'} out of service" if withheld else ""
     if withheld:

@@ -36,7 +36,7 @@ class _Head(NamedTuple):
     """A job that lets nobody pass who wants what it lacks."""
 
     name: str
-    """As anybody may know it: the jobs of one lane may have several owners."""
+    """A name that anybody may know: the jobs of one lane may have several owners."""
     lacks: str
 
 

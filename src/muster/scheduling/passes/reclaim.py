@@ -110,7 +110,7 @@ class Reclaim:
         return None
 
     def _from_borrowers(self, shape: Shape, waiting: WaitingJob, now: float) -> tuple[Slot, ...] | None:
-        """Of all jobs that borrow, wherever they run, preempt those that lose least."""
+        """Preempt those jobs that lose least, among all that borrow, wherever they run."""
         room = make_room(Claim(shape, -inf, lambda allocation: True, now), self._index)
         if room is None:
             return None

@@ -77,7 +77,7 @@ def _bring_up_to_date(known: list[tuple[float, str]], claim: Claim, index: Preem
 
 
 def _on_one_node(claim: Claim, index: PreemptionIndex) -> Room | None:
-    """Of the nodes where one gang could stand, the one on which least work is lost."""
+    """Find the node for the gang on which least work is lost."""
     nodes = index.nodes
     found = min(_choices(claim, index), key=lambda choice: choice[0], default=None)
     if found is None:

@@ -3,12 +3,15 @@ once with the longest ones. Nothing is guessed: a job of which nothing is known 
 does not slide on while people wait behind such a job.
 """
 
+import pickle
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from math import inf
 from typing import Protocol
 
+from muster.domain.schedule import ExpectedStart
 from muster.scheduling.allocations.allocation import Allocation
 from muster.scheduling.allocations.allocation_table import Allocations
 from muster.scheduling.allocations.usage_views import StartForecast
@@ -18,6 +21,8 @@ from muster.scheduling.plan import Plan
 
 _STEPS = 2000
 """How many ends are simulated before the answer is given up."""
+_FEW_STEPS = 500
+"""The same for the next starts of all jobs, of which only the first few are asked for."""
 
 
 class Copy(Protocol):
@@ -45,29 +50,42 @@ def start_forecast(state: Copy, job_id: str, now: float, plan: Plan | None = Non
     return StartForecast(likely, None if latest is None else max(likely, latest))
 
 
+def expected_starts(snapshot: bytes, now: float, most: int) -> list[ExpectedStart]:
+    """The next starts of waiting jobs, at most so many, if nothing new comes and jobs run as long as is usual.
+    `snapshot` is that of a cluster's state."""
+    state: Copy = pickle.loads(snapshot)  # noqa: S301 - this very process has made it
+    return list(islice(_starts(state, now, None, _usual_run_time, _FEW_STEPS), most))
+
+
 def _first_start(state: Copy, job_id: str, now: float, plan: Plan | None, run_time: _RunTime) -> float | None:
+    starts = _starts(state, now, plan, run_time, _STEPS)
+    return next((start.at for start in starts if start.job_id == job_id), None)
+
+
+def _starts(state: Copy, now: float, plan: Plan | None, run_time: _RunTime, steps: int) -> Iterator[ExpectedStart]:
+    """Runs the state on in virtual time, and yields the starts as they come."""
     by_job = state.allocations.by_job
     running = (allocation for allocation in by_job.values() if not allocation.blocked_by)
     ends = [(_end(allocation, state.predictor, now, run_time), allocation.job.job_id) for allocation in running]
     heapify(ends)
     at = now
     plan = plan if plan is not None else state.cycle(at)
-    for _ in range(_STEPS):
+    for _ in range(steps):
         for start in plan.starts:
-            if start.job_id == job_id:
-                return at
             allocation = by_job.get(start.job_id)
+            end = inf if allocation is None else _end(allocation, state.predictor, at, run_time)
             if allocation is not None:
-                heappush(ends, (_end(allocation, state.predictor, at, run_time), start.job_id))
+                heappush(ends, (end, start.job_id))
+            nodes = tuple(dict.fromkeys(slot.node for slot in start.slots))
+            yield ExpectedStart(start.job_id, at, None if end == inf else end, nodes)
         for other in list(state.allocations.preempted):
             state.released(other)
         if not plan.preemptions and not plan.starts:
             if not ends or ends[0][0] == inf:
-                return None
+                return
             at, other = heappop(ends)
             state.released(other)
         plan = state.cycle(at)
-    return None
 
 
 def _end(allocation: Allocation, predictor: Predictor, now: float, run_time: _RunTime) -> float:

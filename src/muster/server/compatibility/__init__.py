@@ -1,4 +1,5 @@
-"""The REST APIs of other systems, for clients that were made for them. The setting `compatibility` turns each on.
+"""The REST APIs of other systems, for clients that were made for them. The setting `compatibility` turns each on;
+MLflow's tracking is always answered.
 
 A package for each: routes that speak the other system's paths, fields and errors, and call the same use cases as
 Muster's own routes, with the same checks of rights. The words of the other system stay in its package.

@@ -31,7 +31,7 @@ from muster.server.job_sessions import COOKIE
 from muster.server.problems import problem_of
 from muster.server.services import Services
 from muster.server.socket_forwarding import SocketExchange
-from muster.server.streams import CHECK_EVERY_S
+from muster.server.token_watch import CHECK_EVERY_S
 
 _WHAT = "its pages can be seen while it runs only"
 _SAFE = ("GET", "HEAD", "OPTIONS")

@@ -43,7 +43,7 @@ class JobCredentials:
         return self._kept.get(task.id)
 
     async def _read(self, job: Job, task: Task) -> bytes | None:
-        commands = self._context.backends[job.cluster].capabilities.task_commands
+        commands = self._context.backend_of(job).capabilities.task_commands
         if commands is None:
             return None
         said = b""

@@ -43,7 +43,7 @@ class TaskStream:
             raise ConnectionResetError(error.message) from error
 
     def close(self) -> None:
-        """Whoever reads sees the end."""
+        """End the stream for its reader."""
         self._is_closed = True
         if self._pieces.empty():
             self._pieces.put_nowait(b"")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.accounts import LinkOut, LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
@@ -35,6 +35,8 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
     if body.token is not None:
         principal = await parts.accounts.authenticate(body.token)
         secret, token, user = body.token, principal.token, principal.user
+        if OWN_HEADER in request.headers:  # whoever logs out of the browser must not lose the token of their programs
+            token, secret = await parts.accounts.begin_session(principal, body.name)
     elif body.user is not None and body.password is not None:
         token, secret, user = await log_in_by_password(parts, body.user, body.password, body.name, address_of(request))
     elif body.code is not None and body.verifier is not None:
@@ -59,7 +61,7 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
     summary="Make a link that logs a browser in, once",
 )
 async def make_login_link(request: Request, me: Me, parts: Parts) -> Response:
-    """Whoever opens the link first, within five minutes, is logged in as you. The ticket is behind `#` in the link,
+    """The first to open the link, within five minutes, is logged in as you. The ticket is behind `#` in the link,
     where no server and no log sees it. The session lasts no longer than the token of this call."""
     await parts.context.apply(Change(events=[audit_event("login.link", me.name, parts.context.clock())]))
     ticket = parts.login_links.new(me.user, until=me.token.expires_at)
@@ -83,16 +85,29 @@ async def _require_same_person(request: Request, parts: Services, ticket: str) -
 
 @router.post("/logout", status_code=204, summary="Revoke the token of this call")
 async def log_out(me: Me, parts: Parts) -> Response:
-    await parts.accounts.revoke(me.token, actor=me.name)
+    await parts.accounts.log_out(me.token, actor=me.name)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
     return response
 
 
 @router.get("/whoami", response_model=response_model(WhoAmIOut), summary="Who am I")
-async def who_am_i(request: Request, me: Me) -> Response:
-    server = ServerOut(version=__version__, url=str(request.base_url).rstrip("/"))
-    return JSONResponse(WhoAmIOut(user=me.name, role=str(me.user.role), scope=str(me.token.scope), server=server))
+async def who_am_i(request: Request, me: Me, parts: Parts) -> Response:
+    return JSONResponse(
+        WhoAmIOut(
+            user=me.name,
+            role=str(me.user.role),
+            groups=list(me.user.groups),
+            hasPassword=me.user.password_hash is not None,
+            token=token_view(me.token, me.token.id),
+            scope=str(me.token.scope),
+            server=ServerOut(
+                version=__version__,
+                url=str(request.base_url).rstrip("/"),
+                store=await parts.context.store.store_id(),
+            ),
+        )
+    )
 
 
 @router.get("/users", response_model=response_model(UserList), summary="List users")
@@ -105,6 +120,8 @@ async def list_users(me: Me, parts: Parts) -> Response:
 @router.post("/users", status_code=201, response_model=response_model(UserOut), summary="Add a user")
 async def add_user(body: requests.UserIn, me: Me, parts: Parts) -> Response:
     require(me, Action.USER_MANAGE)
+    if body.name == requests.MYSELF:
+        raise Invalid(f"nobody can be called {requests.MYSELF}: where a user is asked for, it means whoever asks")
     user = await parts.accounts.create_user(body.name, body.role, body.password, actor=me.name, groups=body.groups)
     return JSONResponse(user_view(user), 201)
 
@@ -139,10 +156,17 @@ async def remove_user(name: str, me: Me, parts: Parts) -> None:
 
 
 @router.get("/tokens", response_model=response_model(TokenList), summary="List tokens")
-async def list_tokens(me: Me, parts: Parts) -> Response:
-    """Lists your own tokens; admins see everybody's."""
-    tokens = await parts.context.store.tokens(None if me.is_admin else me.name)
-    return JSONResponse(TokenList(items=[token_view(token) for token in tokens]))
+async def list_tokens(
+    me: Me,
+    parts: Parts,
+    user: Annotated[str | None, Query(max_length=200, description="Only those of this user; `me` is you.")] = None,
+) -> Response:
+    """Lists your own tokens and logins; admins see everybody's."""
+    owner = me.name if user == requests.MYSELF else user
+    if owner is not None:
+        require(me, Action.TOKEN_MANAGE, owner)
+    tokens = await parts.context.store.tokens(owner if owner is not None or me.is_admin else me.name)
+    return JSONResponse(TokenList(items=[token_view(token, me.token.id) for token in tokens]))
 
 
 @router.post("/tokens", status_code=201, response_model=response_model(NewTokenOut), summary="Make a personal token")

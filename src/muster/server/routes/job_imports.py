@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from muster.api.jobs import ImportedOut
 from muster.domain.errors import Invalid, Problem
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Cancelled, Failed, Succeeded
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.importing import EndedJob, import_ended

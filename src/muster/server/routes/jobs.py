@@ -1,37 +1,30 @@
 """Routes for jobs: submit, list, show, change."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.dry_runs import DryRunOut
 from muster.api.explanations import ExplainOut, WhatIfOut
 from muster.api.jobs import (
-    ContainerCommandOut,
-    DryRunOut,
     JobOut,
     JobPage,
-    RenderedFileOut,
-    RequestOut,
-    SetupOut,
-    SpecOut,
     TaskList,
 )
 from muster.domain.errors import Invalid
 from muster.domain.jobs import JOB_STATES, Job
-from muster.domain.launch_requests import LaunchRequest, SetupUse
 from muster.engine.requests import commands, foreign_jobs
 from muster.engine.requests.accounts import Principal
-from muster.engine.requests.explaining import explain, what_if
-from muster.launch.secret_variables import masked_variables
-from muster.launch.shells import text_of
-from muster.ports.backend import ContainerCommand
-from muster.ports.store import JobFilter
-from muster.server.access import Action, require
+from muster.engine.requests.dry_running import dry_run
+from muster.engine.requests.explaining import explain, waiting_for, what_if
+from muster.ports.store import JobFilter, JobOrder, JobSort, Members
+from muster.server.access import Action, may, require
+from muster.server.dry_run_views import dry_run_view
 from muster.server.explanation_views import explanation_view, what_if_view
 from muster.server.foreign_job_views import foreign_explanation, foreign_job_view
 from muster.server.job_reading import read_job
+from muster.server.label_filters import label_filters
 from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, read_submission
 from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
@@ -40,16 +33,14 @@ from muster.server.timestamps import instant
 from muster.wire import requests
 from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
-from muster.wire.specs import spec_to_wire
-from muster.wire.views import OWN_ORIGIN, extended_view, task_view
-from muster.wire.views import job_view as plain_job_view
-from muster.wire.written_specs import spec_as_written
+from muster.wire.views import OWN_ORIGIN, outlined_task_view, task_view
 
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _MAX_WAIT_S = 60.0
 _OTHERS = "others"
+_MOST_COUNTED = 100_000
 _SUBMITTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": response_model(JobOut) | response_model(DryRunOut),
@@ -71,24 +62,24 @@ async def submit(
     submitted: Annotated[Submitted, Depends(read_submission)],
     me: Me,
     parts: Parts,
-    dry_run: Annotated[bool, Query(alias="dryRun")] = False,
+    is_dry_run: Annotated[bool, Query(alias="dryRun")] = False,
     idempotency_key: RepeatKey = None,
 ) -> Response:
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
-    be started, and starts nothing."""
+    be started, where and about when, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
     reading = await read_job(submitted, parts, me.name)
-    if dry_run:
+    if is_dry_run:
         with relating_problems_to(reading):
-            found = await commands.dry_run(parts.context, reading.spec, me.name, reading.secrets)
-        return JSONResponse(_dry_run_view(found, reading.warnings))
+            found = await dry_run(parts.context, parts.look_ahead, reading.spec, me.name, reading.secrets)
+        return JSONResponse(dry_run_view(found, reading.warnings))
     key = request_key(me, idempotency_key, submitted.body.model_dump())
     with relating_problems_to(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key, carried=reading.secrets)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
 
 
-@router.get("/jobs", response_model=response_model(JobPage), summary="List jobs, newest first")
+@router.get("/jobs", response_model=response_model(JobPage), summary="List jobs")
 async def list_jobs(
     me: Me,
     parts: Parts,
@@ -102,16 +93,27 @@ async def list_jobs(
     since: Annotated[str | None, Query(description="ISO time, or an age such as 7d.")] = None,
     until: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
+    sort: JobSort = JobSort.CREATED,
+    order: Literal["asc", "desc"] | None = None,
+    reason: Annotated[
+        str | None, Query(max_length=200, description="Part of the reason why it waits or ended.")
+    ] = None,
+    total: Annotated[bool, Query(description="Count all jobs that match, too.")] = False,
     origin: Annotated[str, Query(description="`others`: jobs made in a cluster itself, such as with kubectl.")] = "",
+    sweep: Annotated[str | None, Query(max_length=100, description="The id of a sweep: only its members.")] = None,
+    members: Annotated[Members, Query(description="Whether members of sweeps are among them.")] = Members.ALL,
 ) -> Response:
-    """Lists Muster's own jobs. Those that were made in the engine of a cluster are a list of their own."""
-    owner = me.name if owner == "me" else owner
+    """Lists Muster's own jobs. Those that were made in the engine of a cluster are a list of their own, newest first.
+    Times, priorities and GPUs are sorted in descending order unless `order` says otherwise, texts in ascending order.
+    A job that has not started, or not ended, is sorted as if that were after all others. Only the reasons of jobs that
+    you may read are searched."""
+    owner = me.name if owner == requests.MYSELF else owner
     if origin not in ("", OWN_ORIGIN, _OTHERS):
         raise Invalid(f"{origin!r} is not an origin of jobs", hint=f"{OWN_ORIGIN} or {_OTHERS}")
-    if origin != _OTHERS and parts.private_jobs and not me.is_admin:
+    if origin != _OTHERS and (parts.private_jobs or reason) and not me.is_admin:
         if owner not in (None, me.name):
-            return JSONResponse(JobPage(items=[], nextCursor=None))
+            return JSONResponse(_page([], None, 0 if total else None))
         owner = me.name
     now = parts.context.clock()
     where = JobFilter(
@@ -120,17 +122,31 @@ async def list_jobs(
         cluster=cluster,
         vc=vc,
         name=name,
-        labels=tuple(_label(item) for item in label or ()),
+        labels=label_filters(label or ()),
         text=text,
         created_after=instant("since", since, now),
         created_before=instant("until", until, now),
+        reason=reason,
+        open_with_reason=await waiting_for(parts.context, reason, owner) if reason else (),
+        sweep=sweep,
+        members=members,
     )
     if origin == _OTHERS:
+        if sort is not JobSort.CREATED or order == "asc" or total or reason:
+            raise Invalid("jobs of others are listed newest first", hint="leave out sort, order, total and reason")
         others = foreign_jobs.page(foreign_jobs.visible(parts.context, me), where, limit=limit, cursor=cursor)
         return JSONResponse(JobPage(items=list(map(foreign_job_view, others.items)), nextCursor=others.next_cursor))
-    page = await parts.context.store.jobs(where, limit=limit, cursor=cursor)
-    items = [parts.job_view(me, job) for job in page.items]
-    return JSONResponse(JobPage(items=items, nextCursor=page.next_cursor))
+    sorting = JobOrder(sort, order == "desc" if order else not sort.is_text)
+    page = await parts.context.store.jobs(where, limit=limit, cursor=cursor, order=sorting)
+    count = await parts.context.store.count_jobs(where, most=_MOST_COUNTED) if total else None
+    return JSONResponse(_page([parts.job_view(me, job) for job in page.items], page.next_cursor, count))
+
+
+def _page(items: list[JobOut], next_cursor: str | None, total: int | None) -> JobPage:
+    page = JobPage(items=items, nextCursor=next_cursor)
+    if total is not None:
+        page["total"] = total
+    return page
 
 
 @router.get("/jobs/{ref}", response_model=response_model(JobOut), summary="One job, by id or name")
@@ -140,12 +156,6 @@ async def get_job(ref: str, me: Me, parts: Parts) -> Response:
         return JSONResponse(foreign_job_view(foreign))
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     return JSONResponse(parts.job_view(me, job))
-
-
-@router.get("/jobs/{ref}/spec", response_model=response_model(SpecOut), summary="What was asked")
-async def get_spec(ref: str, me: Me, parts: Parts) -> Response:
-    job = await parts.find_job(me, ref, Action.JOB_READ)
-    return JSONResponse(SpecOut(spec=spec_to_wire(job.spec), template=spec_as_written(job.spec)))
 
 
 @router.get("/jobs/{ref}/tasks", response_model=response_model(TaskList), summary="Its tasks")
@@ -161,10 +171,8 @@ async def get_tasks(
         return JSONResponse(TaskList(items=[]))
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     wanted = None if attempt == "all" else int(attempt) if attempt else max(job.attempt, 1)
-    tasks = [task_view(task) for task in await parts.context.store.tasks(job.id, wanted)]
-    if not me.is_admin and me.name != job.owner:
-        tasks = [{**task, "reason": ""} for task in tasks]
-    return JSONResponse(TaskList(items=tasks))
+    view = task_view if may(me, Action.JOB_READ, job.owner, private=parts.private_jobs) else outlined_task_view
+    return JSONResponse(TaskList(items=[view(task) for task in await parts.context.store.tasks(job.id, wanted)]))
 
 
 @router.get("/jobs/{ref}/explain", response_model=response_model(ExplainOut), summary="Why it waits or failed")
@@ -232,52 +240,9 @@ async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> WhatI
     return what_if_view(changes, await what_if(parts.context, job, changed_spec(job.spec, changes)))
 
 
-def _dry_run_view(found: commands.DryRun, warnings: Sequence[str]) -> DryRunOut:
-    rendered = found.rendered
-    return DryRunOut(
-        job=plain_job_view(found.job),
-        requests=[_request_view(one, rendered.containers.get(one.task_id)) for one in found.requests],
-        files=[RenderedFileOut(name=file.name, content=file.content) for file in rendered.files],
-        warnings=list(warnings),
-    )
-
-
-def _request_view(request: LaunchRequest, container: ContainerCommand | None) -> RequestOut:
-    return {
-        "task": request.task_id,
-        "node": request.node,
-        "argv": list(request.argv),
-        "args": list(request.args),
-        "workdir": request.workdir if request.image else None,
-        "commandLine": text_of(request.argv),
-        "env": {**request.env, **masked_variables(request.secrets)},
-        "ports": list(request.ports),
-        "devices": list(request.devices),
-        "extendedDevices": [extended_view(device) for device in request.extended],
-        "image": request.image,
-        "container": _container_view(container) if container else None,
-        "setup": _setup_view(request.setup) if request.setup else None,
-    }
-
-
-def _container_view(command: ContainerCommand) -> ContainerCommandOut:
-    return {"engine": command.engine, "argv": list(command.argv), "why": command.why}
-
-
-def _setup_view(setup: SetupUse) -> SetupOut:
-    return {"command": list(setup.command), "key": setup.key, "cache": setup.is_kept}
-
-
 def _states(given: list[str] | None) -> tuple[str, ...]:
     states = tuple(word.strip().capitalize() for item in given or () for word in item.split(",") if word.strip())
     unknown = [state for state in states if state not in JOB_STATES]
     if unknown:
         raise Invalid(f"{unknown[0]!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
     return states
-
-
-def _label(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise Invalid(f"a label filter is key=value, not {text!r}")
-    return key, value

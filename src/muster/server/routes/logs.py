@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -15,10 +14,12 @@ from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import Invalid, NotFound
 from muster.domain.events import Event
 from muster.engine.cluster_access import visible_clusters
-from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
+from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job, task_of_worker
 from muster.engine.nodes.hidden_folders import names_hidden_folder
 from muster.engine.requests.accounts import Principal
+from muster.engine.requests.reported_runs import refuse_outside
 from muster.server.access import Action, may
+from muster.server.job_sight import Sight, seen_event, sight_of
 from muster.server.ranges import ranged_around
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import event_stream, resume_point, sse, sse_response
@@ -57,10 +58,13 @@ async def job_logs(
     timestamps: Annotated[bool, Query(description="Say when the lines of each piece were begun, to a second.")] = False,
     cursor: Annotated[str | None, Query(max_length=100_000)] = None,
 ) -> Response:
-    """Events `log` with {task, offset, text}, and {time} with `timestamps`, then `end`. The id of an event is a cursor:
-    send it back as Last-Event-ID (or `cursor`) to go on behind it. With `follow` the stream goes on to the job's end,
-    through retries."""
+    """Events `log` with {task, offset, end, text}, and {time} with `timestamps`, then `end`. The id of an event is a
+    cursor: send it back as Last-Event-ID (or `cursor`) to go on behind it. It is the attempt and the next byte of each
+    task, such as `1;train-worker-0=1200;train-worker-1=0`; tasks that it does not have begin with `tail`. Without
+    `follow` the stream ends where the logs ended when it began; with it, it goes on to the job's end, through retries.
+    `/live` tells when there is more."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
+    refuse_outside(job, "read")
     given = request.headers.get("last-event-id") or cursor
     start = LogCursor.parse(given) if given else LogCursor()
     if follow and until is not None:
@@ -78,7 +82,7 @@ async def job_logs(
             yield sse("gone", json.dumps({"detail": error.message}, ensure_ascii=False))
         yield sse("end", "{}")
 
-    return sse_response(parts, me, stream())
+    return sse_response(parts, me, stream(), None if follow else parts.bounds.log_reads)
 
 
 def _milliseconds(time: datetime | None, name: str) -> int | None:
@@ -107,9 +111,7 @@ async def raw_log(
     has printed. Of a log beyond its limit, bytes are dropped from the middle: a line is in their place, and a range
     that begins there is refused (416)."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
-    check_workers(job, (task,))
-    tasks = await parts.context.store.tasks(job.id, attempt or max(job.attempt, 1))
-    found = next((one for one in tasks if task in (one.name, f"{one.role}-{one.index}")), None)
+    found = await task_of_worker(parts.context, job, task, attempt)
     if found is None:
         raise NotFound(f"{task} has not been started")
     if found.log is not None and DroppedBytes.of_file(found.log) is None:
@@ -163,35 +165,29 @@ async def _events(
     follow: bool,
     limit: int,
 ) -> Response:
-    def shown(event: Event) -> Event | None:
-        return visible(parts, me, event)
-
     if follow:
         start = resume_point(request, after)
-        events = event_stream(parts.context, after=start, job_id=job_id, prefix=prefix, shown=shown)
+        sight = partial(event_sight, parts, me)
+        events = event_stream(parts, after=start, job_id=job_id, prefix=prefix, sight=sight)
         return sse_response(parts, me, events)
     found = await parts.context.store.events(after=after or 0, job_id=job_id, prefix=prefix, limit=limit)
-    items = [event_view(event) for event in map(shown, found) if event is not None]
+    items = [event_view(seen) for event in found if (seen := visible(parts, me, event)) is not None]
     return JSONResponse(EventPage(items=items, nextCursor=str(found[-1].seq) if len(found) == limit else None))
 
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:
-    """Returns the event as this person may see it, or None. A reason may quote a log, so only the owner sees it; why a
-    node cannot be reached reveals how the server logs in, so only admins see it; an alert about a folder is for those
-    who may use the folder."""
-    if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
-        return event
-    if event.kind.startswith("node."):
-        return _visible_of_node(parts, me, event)
-    if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
-        return None
-    return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
+    """Returns the event as this person may see it, or None."""
+    sight = event_sight(parts, me, event)
+    return None if sight is None else seen_event(event, sight)
 
 
-def _visible_of_node(parts: Services, me: Principal, event: Event) -> Event | None:
+def event_sight(parts: Services, me: Principal, event: Event) -> Sight | None:
+    """Returns how much of the event this person may see. An alert about a folder is for those who may use the
+    folder."""
+    if not event.kind.startswith("node.") or may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
+        return sight_of(me, event.owner, private=parts.private_jobs)
     cluster, message = event.data.get("cluster"), str(event.data.get("message", ""))
     if cluster not in visible_clusters(parts.context, me.user):
         return None
-    if names_hidden_folder(message, parts.context.backends[cluster].settings, me.user):
-        return None
-    return replace(event, data={**event.data, "message": ""}) if event.kind == "node.unreachable" else event
+    hides = names_hidden_folder(message, parts.context.backends[cluster].settings, me.user)
+    return None if hides else Sight.OUTLINE

@@ -17,7 +17,8 @@ from muster.engine.nodes import administration
 from muster.engine.requests.accounts import Principal
 from muster.ports.capabilities import CommandEnd, CommandOutput
 from muster.server.access import Action, require
-from muster.server.routes.nodes import OfCluster, seen_node
+from muster.server.node_views import seen_node
+from muster.server.routes.nodes import OfCluster
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import sse, sse_response
 from muster.wire import requests

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse, JSONResponse
-from starlette.convertors import PathConvertor, register_url_convertor
 
 from muster.api.artifacts import OutputList, OutputOut
 from muster.domain.errors import NotFound
@@ -12,17 +11,10 @@ from muster.engine.data import outputs
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
 from muster.server.access import Action
+from muster.server.any_paths import ANY_PATH
 from muster.server.services import Services, authenticated, services
 from muster.wire.response_models import response_model
 
-
-class _AnyPath(PathConvertor):
-    """A path whose names may have line breaks in them, as files may."""
-
-    regex = r"[\s\S]*"
-
-
-register_url_convertor("anypath", _AnyPath())
 router = APIRouter(tags=["outputs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
@@ -65,7 +57,10 @@ async def list_outputs(ref: str, me: Me, parts: Parts, attempt: Attempt = None) 
 
 
 @router.get(
-    "/jobs/{ref}/outputs/{path:anypath}", response_class=FileResponse, responses=_FILE, summary="One file of them"
+    f"/jobs/{{ref}}/outputs/{{path:{ANY_PATH}}}",
+    response_class=FileResponse,
+    responses=_FILE,
+    summary="One file of them",
 )
 async def get_output(ref: str, path: str, me: Me, parts: Parts, attempt: Attempt = None) -> Response:
     """Accepts a Range. The sha256 of the file is in the list."""

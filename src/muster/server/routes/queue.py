@@ -10,6 +10,7 @@ from muster.engine.requests.accounts import Principal
 from muster.engine.requests.queue import queue
 from muster.server.access import Action, may
 from muster.server.services import Services, authenticated, services
+from muster.wire.requests import MYSELF
 from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["jobs"])
@@ -27,7 +28,7 @@ async def get_queue(
 ) -> Response:
     """Answers running jobs, then waiting ones in the order in which the scheduler looks at them. A later one may start
     before an earlier one if that does not delay it. Positions count the jobs of others, too."""
-    owner = me.name if owner == "me" else owner
+    owner = me.name if owner == MYSELF else owner
     seen = [
         one
         for one in queue(parts.context, cluster)

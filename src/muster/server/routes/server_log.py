@@ -10,10 +10,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.server_log import ServerLogPage
-from muster.domain.errors import Invalid, NotFound
+from muster.domain.errors import Invalid
 from muster.engine.requests.accounts import Principal
 from muster.lib.rotated_reading import Position, lines_after, position_before
 from muster.server.access import Action, require
+from muster.server.log_entries import entry_of
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import KEEP_ALIVE_S, sse, sse_response
 from muster.wire.response_models import response_model
@@ -41,11 +42,7 @@ async def server_log(
     """Needs `logFile` in the server's settings. With `follow`, events `log` with one entry each; the id of an event is
     a cursor: send it back as Last-Event-ID (or `cursor`) to go on behind it."""
     require(me, Action.SERVER_LOG_READ)
-    file = parts.own_log.path
-    if file is None:
-        raise NotFound(
-            "this server writes no log file", hint="set logFile in its settings, or start it with --log-file"
-        )
+    file = parts.own_log.file()
     start = await _start(file, request.headers.get("last-event-id") or cursor, tail)
     if follow:
         return sse_response(parts, me, _followed(file, start))
@@ -67,7 +64,7 @@ async def _up_to_now(file: Path, start: Position, most: int) -> tuple[list[dict[
     items: list[dict[str, Any]] = []
     while len(items) < most and (lines := await asyncio.to_thread(lines_after, file, start)):
         taken = lines[: most - len(items)]
-        items += [_entry(line) for line, _ in taken]
+        items += [entry_of(line) for line, _ in taken]
         start = taken[-1][1]
     return items, start
 
@@ -78,7 +75,7 @@ async def _followed(file: Path, at: Position) -> AsyncIterator[str]:
     while True:
         lines = await asyncio.to_thread(lines_after, file, at)
         for line, at in lines:
-            yield sse("log", json.dumps(_entry(line), ensure_ascii=False), str(at))
+            yield sse("log", json.dumps(entry_of(line), ensure_ascii=False), str(at))
         if lines:
             silent_s = 0.0
             continue
@@ -87,13 +84,3 @@ async def _followed(file: Path, at: Position) -> AsyncIterator[str]:
         if silent_s >= KEEP_ALIVE_S:
             silent_s = 0.0
             yield ": still here\n\n"
-
-
-def _entry(line: bytes) -> dict[str, Any]:
-    """A line that is not complete, because the disk was full, is shown as it is."""
-    text = line.decode("utf-8", "replace")
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {"event": text}

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from muster.api.sharing import QuotaList, VirtualClusterList, VirtualClusterOut
 from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
-from muster.engine.cluster_access import usable_virtual_clusters
+from muster.engine.cluster_access import listed_virtual_clusters
 from muster.engine.data.secrets import lost_secrets
 from muster.engine.requests.accounts import Principal
 from muster.engine.state.cluster_settings import quotas_of, shares_of
@@ -66,9 +66,7 @@ async def list_quotas(
 
 
 def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:
-    return (
-        list(parts.context.config.virtual.values()) if me.is_admin else usable_virtual_clusters(parts.context, me.user)
-    )
+    return listed_virtual_clusters(parts.context, me.user, is_admin=me.is_admin)
 
 
 def _names(me: Principal, parts: Services, quota: Quota) -> list[str]:

@@ -8,8 +8,9 @@ import structlog
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from muster.api.accounts import DeviceLoginOut, LoginOut, LoginWaysOut, ProviderOut
+from muster.api.accounts import DeviceLoginOut, FirstStartOut, LoginOut, LoginWaysOut, ProviderOut
 from muster.domain.errors import Forbidden, MusterError, NotAuthenticated
+from muster.engine.requests.first_start import COMMAND
 from muster.engine.requests.sign_in import PENDING_S, CommandLogin, SignedIn
 from muster.lib.clock import optional_iso
 from muster.server.services import Services, address_of, services, sign_in_of
@@ -33,8 +34,13 @@ _TARGET = re.compile(r"/[A-Za-z0-9._~%/-]*")
 
 @router.get("/login", response_model=response_model(LoginWaysOut), summary="How people can log in")
 async def login_ways(parts: Parts) -> Response:
+    """A server on which nobody has a password yet says how its admin gets in the first time."""
     sso = None if parts.sign_in is None else ProviderOut(name=parts.sign_in.provider.title)
-    return JSONResponse(LoginWaysOut(password=parts.has_password_login or parts.directory is not None, sso=sso))
+    ways = LoginWaysOut(password=parts.has_password_login or parts.directory is not None, sso=sso)
+    is_for_others = parts.sign_in is not None or parts.directory is not None
+    if not is_for_others and await parts.first_start.is_unused(parts.context):
+        ways["firstStart"] = FirstStartOut(command=COMMAND)
+    return JSONResponse(ways)
 
 
 @browser_router.get(_START)

@@ -1,5 +1,6 @@
 """Routes for templates that users share."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -7,18 +8,20 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.templates import TemplateList, TemplateOut
-from muster.domain.errors import Invalid, Problem
+from muster.domain.errors import Invalid, NotFound, Problem
 from muster.domain.templates import JOB_FILE
 from muster.engine.requests import templates
 from muster.engine.requests.accounts import Principal
+from muster.lib.nearest import nearest
 from muster.server.request_body import off_the_loop
 from muster.server.services import Services, authenticated, services
+from muster.templates.catalogue import DESCRIPTIONS, template_files
 from muster.wire.dialects.detecting import Dialect
 from muster.wire.requests import TemplateIn
 from muster.wire.response_models import response_model
 from muster.wire.spec_schema import NAME_PATTERN
-from muster.wire.specs import Reading, read_source
-from muster.wire.template_views import template_view
+from muster.wire.specs import Reading, read_source, reading_of_any
+from muster.wire.template_views import built_in_view, template_view
 
 router = APIRouter(tags=["templates"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -28,10 +31,15 @@ _PUBLISHED: dict[int | str, dict[str, Any]] = {201: {"description": "The new ver
 
 
 @router.get("/templates", response_model=response_model(TemplateList), summary="List templates")
-async def list_templates(me: Me, parts: Parts) -> Response:
+async def list_templates(
+    me: Me,
+    parts: Parts,
+    built_in: Annotated[bool, Query(alias="builtIn", description="Also those that Muster itself has.")] = False,
+) -> Response:
     """Lists the newest versions of the templates that you may use, without their files."""
-    found = await templates.visible(parts.context, me.user)
-    return JSONResponse(TemplateList(items=[template_view(template) for template in found]))
+    found = [template_view(template) for template in await templates.visible(parts.context, me.user)]
+    own = await asyncio.to_thread(_all_built_in) if built_in else []
+    return JSONResponse(TemplateList(items=[*found, *own]))
 
 
 @router.get("/templates/{name}", response_model=response_model(TemplateOut), summary="One template, with its files")
@@ -40,9 +48,26 @@ async def get_template(
     me: Me,
     parts: Parts,
     version: Annotated[int | None, Query(ge=1, le=1 << 30, description="The newest one if absent.")] = None,
+    built_in: Annotated[
+        bool, Query(alias="builtIn", description="The one of this name that Muster itself has.")
+    ] = False,
 ) -> Response:
+    if built_in:
+        return JSONResponse(await asyncio.to_thread(_built_in, name))
     found = await templates.find(parts.context, me.user, name, version)
     return JSONResponse({**template_view(found), "files": dict(found.files)})
+
+
+def _all_built_in() -> list[TemplateOut]:
+    return [built_in_view(name) for name in DESCRIPTIONS]
+
+
+def _built_in(name: str) -> TemplateOut:
+    if name not in DESCRIPTIONS:
+        guess = nearest(name, list(DESCRIPTIONS))
+        hint = f"did you mean {guess}?" if guess else f"there are {', '.join(DESCRIPTIONS)}"
+        raise NotFound(f"there is no built-in template {name!r}", hint=hint)
+    return {**built_in_view(name), "files": template_files(name)}
 
 
 @router.put(
@@ -66,7 +91,7 @@ async def publish_template(name: Name, body: TemplateIn, me: Me, parts: Parts) -
 
 
 def _read(text: str, dialects: Sequence[Dialect]) -> Reading:
-    return read_source(text, dialects=dialects)
+    return read_source(text, dialects=dialects, read=reading_of_any)
 
 
 @router.delete("/templates/{name}", status_code=204, summary="Remove a template, with all its versions")

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from muster.api.usage_report import ReportOut
 from muster.domain.errors import Invalid
-from muster.domain.usage_report import GroupBy, Report, ReportWindow
+from muster.domain.usage.usage_report import GroupBy, Report, ReportWindow
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.job_usage import all_live_usage
 from muster.lib.clock import iso

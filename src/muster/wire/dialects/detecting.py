@@ -10,7 +10,7 @@ from muster.wire.dialects.kubeflow import kubeflow_jobs, trainjob
 from muster.wire.dialects.kubernetes import kubejob, kubepod
 from muster.wire.dialects.openpai import protocol, protocol_json
 from muster.wire.dialects.other_formats import OtherFormat, named, named_for_certain
-from muster.wire.dialects.paddle import paddlecloud, paddlejob
+from muster.wire.dialects.paddle import cluster_train, paddlecloud, paddlejob
 from muster.wire.dialects.skypilot import skypilot_task
 from muster.wire.dialects.slurm import sbatch
 from muster.wire.dialects.translation import Translation
@@ -20,7 +20,7 @@ from muster.wire.spec_schema import JobSpecIn
 
 _OWN_KEYS = {field.alias or name for name, field in JobSpecIn.model_fields.items()}
 _NAMED = 8
-"""As many keys of an unknown document are repeated."""
+"""The most keys of an unknown document that an error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ DIALECTS = (
         "openpai-1", "OpenPAI jobs of protocol 1", protocol_json.recognizes, protocol_json.translate, protocol.STATES
     ),
     Dialect("paddlecloud", "jobs of paddlecloud", paddlecloud.recognizes, paddlecloud.translate),
+    Dialect("cluster-train", "jobs of paddle cluster_train", cluster_train.recognizes, cluster_train.translate),
     Dialect("sbatch", "batch scripts of Slurm", lambda data: False, sbatch.translate, sbatch.STATES, is_script=True),
     Dialect("skypilot", "SkyPilot tasks", skypilot_task.recognizes, skypilot_task.translate, skypilot_task.STATES),
     Dialect("dstack", "dstack tasks", dstack_task.recognizes, dstack_task.translate, dstack_task.STATES),

@@ -9,7 +9,7 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class OtherFormat:
     what: str
-    """With its article, for a sentence."""
+    """The format's name with its article, for a sentence."""
     instead: str
 
 

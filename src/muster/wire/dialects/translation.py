@@ -14,7 +14,7 @@ from muster.lib.nearest import nearest
 from muster.wire.documents import Document, Path, dotted, enclosing
 
 MAX_WRITTEN = 4 << 20
-"""As many characters may come of the texts of a file whose references are replaced by values."""
+"""The most characters that the texts of a file may have once their references are replaced by values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import click
 
-from muster.cli.session import connect, say_warning
+from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
 from muster.cli.tables.columns import cluster_columns
 from muster.cli.tables.output import print_list
@@ -21,6 +21,10 @@ def command(output: str) -> None:
       muster cluster check      # on the server's machine: every mistake, exit 1 if there is one
     """
     client = connect()
-    print_list(client.clusters(), cluster_columns(), output)
-    for problem in client.virtual_clusters().problems:
+    found = client.clusters()
+    print_list(found, cluster_columns(), output)
+    virtual = client.virtual_clusters()
+    if virtual.items and not found:
+        say("this server offers virtual clusters only: `muster vc list` shows them")
+    for problem in virtual.problems:
         say_warning(str(problem))

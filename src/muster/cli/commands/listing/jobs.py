@@ -6,7 +6,13 @@ import click
 
 from muster.cli.failures import reading_options
 from muster.cli.session import connect, say
-from muster.cli.shared_options import complete_clusters, complete_jobs, complete_virtual_clusters, output_option
+from muster.cli.shared_options import (
+    complete_clusters,
+    complete_jobs,
+    complete_sweeps,
+    complete_virtual_clusters,
+    output_option,
+)
 from muster.cli.tables.columns import job_columns, other_job_columns
 from muster.cli.tables.output import print_list
 from muster.cli.terminal import echo
@@ -36,6 +42,8 @@ _PAGE = 50
 )
 @click.option("--all", "all_", is_flag=True, help="List all jobs, however many there are.")
 @click.option("--others", is_flag=True, help="Only jobs that were not made with Muster, such as with kubectl.")
+@click.option("--sweep", metavar="NAME", help="Only members of this sweep.", shell_complete=complete_sweeps)
+@click.option("--members", is_flag=True, help="Also list the members of sweeps.")
 @click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(
@@ -51,6 +59,8 @@ def command(
     limit: int,
     all_: bool,
     others: bool,
+    sweep: str | None,
+    members: bool,
     watched: bool,
     output: str,
 ) -> None:
@@ -60,6 +70,8 @@ def command(
     waited, how busy their GPUs were, and their peak memory. If the file of a cluster says so, jobs that were made there
     without Muster are listed below, to be seen only. With -o json they need --others.
 
+    Members of sweeps are left out, since there may be thousands: see `muster sweep list`, or use --sweep or --members.
+
     \b
     Examples:
       muster get jobs
@@ -68,11 +80,12 @@ def command(
       muster get jobs --all -o json
       muster get jobs --others --owner research
       muster get jobs mnist @last -o wide
+      muster get jobs --sweep lr-search --state Failed
       muster ps --mine
     """
     if mine and owner:
         raise click.UsageError("--mine and --owner cannot be used together")
-    if names and (others or any([state, owner, mine, cluster, vc, label, text, since])):
+    if names and (others or any([state, owner, mine, cluster, vc, label, text, since, sweep])):
         raise click.UsageError("names of jobs and filters cannot be used together")
     client = connect()
     filters: dict[str, Any] = {
@@ -84,6 +97,8 @@ def command(
         "text": text,
         "since": since,
     }
+    with reading_options():
+        chosen = {"sweep": client.sweep(sweep).id} if sweep else {"members": "all" if members else "none"}
 
     most = None if all_ else limit
     columns = other_job_columns if others else job_columns
@@ -91,7 +106,7 @@ def command(
     def fetch() -> list[JobView]:
         if names:
             return [client.job(name).view for name in names]
-        return _others(client, most, filters) if others else list(client.jobs(limit=most, **filters))
+        return _others(client, most, filters) if others else list(client.jobs(limit=most, **filters, **chosen))
 
     if watched:
         with reading_options():
@@ -104,10 +119,18 @@ def command(
         return
     if not others and output in ("table", "wide"):
         _print_others(_others(client, most, filters), output)
+    if not others and not sweep and not members and output in ("table", "wide"):
+        _say_left_out(client, filters)
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
         say(f"Showing the {limit} newest; use --limit N or --all for more")
+
+
+def _say_left_out(client: Client, filters: dict[str, Any]) -> None:
+    if count := client.count_jobs(**filters, members="only"):
+        jobs = "1 job is a member of a sweep and is" if count == 1 else f"{count} jobs are members of sweeps and are"
+        say(f"{jobs} not listed: see `muster sweep list`, or use --members")
 
 
 def _others(client: Client, limit: int | None, filters: dict[str, Any]) -> list[JobView]:

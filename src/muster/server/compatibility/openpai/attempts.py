@@ -6,7 +6,7 @@ Muster tries a job again as a whole, so that each task has exactly one try in ea
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Failed, Held, Job, Queued
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskSucceeded
 from muster.server.compatibility.openpai.errors import PaiError

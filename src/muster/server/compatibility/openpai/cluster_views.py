@@ -7,7 +7,7 @@ from typing import Any
 from muster.domain.nodes import Node
 from muster.domain.resources import WHOLE_GPU
 from muster.domain.virtual_clusters import Share
-from muster.engine.cluster_access import default_cluster, usable_virtual_clusters, visible_clusters
+from muster.engine.cluster_access import default_cluster, listed_virtual_clusters, visible_clusters
 from muster.engine.requests.accounts import Principal
 from muster.engine.state.cluster_settings import DEFAULT, shares_of
 from muster.lib.quantities import gpu_number
@@ -30,7 +30,7 @@ class Amount:
         return cls(share.cpu_m, share.memory_bytes, WHOLE_GPU * sum(share.gpus.values()))
 
     def view(self) -> dict[str, Any]:
-        """With the names that OpenPAI has now, and those that it had before."""
+        """Return the amounts under OpenPAI's present names and its former ones."""
         cpu, memory, gpu = self.cpu_m / 1000, self.memory_bytes // _MEGABYTE, gpu_number(self.gpu_m)
         return {"cpu": cpu, "memory": memory, "gpu": gpu, "vCores": cpu, "GPUs": gpu}
 
@@ -41,8 +41,7 @@ def virtual_clusters(parts: Services, me: Principal) -> dict[str, dict[str, Any]
     context = parts.context
     found = {name: _physical(parts, name) for name in visible_clusters(context, me.user)}
     shares = shares_of(context.clusters, context.clock()) if context.config.virtual else {}
-    usable = context.config.virtual.values() if me.is_admin else usable_virtual_clusters(context, me.user)
-    for vc in usable:
+    for vc in listed_virtual_clusters(context, me.user, is_admin=me.is_admin):
         share = shares.get(vc.name)
         whole = _capacity(parts.context.schedulable_nodes(vc.cluster)) if vc.cluster in context.backends else Amount()
         counts = (share.running, share.waiting) if share else (0, 0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Cancelled, Failed, Job, JobState, Succeeded
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskStopped, TaskSucceeded
 from muster.server.compatibility.openpai.exit_specs import (
@@ -19,9 +19,9 @@ FAULT_CODES: Mapping[str, int] = {
     "node-lost": -1001,
     "no-exit-code": -101,
     "port-in-use": 253,
-    **dict.fromkeys(("disk-full", "no-ports", "too-many-tasks", "engine-preempted"), -1002),
+    **dict.fromkeys(("disk-full", "no-ports", "too-many-tasks", "engine-preempted", "engine-requeued"), -1002),
     "prolog": -1006,
-    **dict.fromkeys(("registry", "launch-failed", "login-unreachable"), -120),
+    **dict.fromkeys(("registry", "launch-failed", "login-unreachable", "engine-start"), -120),
     **dict.fromkeys(("package", "bad-request", "too-large", "secret"), -200),
     "rejected": -1005,
     **dict.fromkeys(("image", "image-denied"), 254),

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Job, Queued
 from muster.domain.specs import Priority
 from muster.lib.quantities import gpu_number

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.domain.faults import Fault
+from muster.domain.failures.faults import Fault
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.server.compatibility.openpai.attempts import Attempt

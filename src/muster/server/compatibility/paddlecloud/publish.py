@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import json
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -30,7 +30,7 @@ bytes_router = APIRouter(route_class=WithStatus, include_in_schema=False)
 Me = Annotated[Principal, Depends(storage_caller)]
 Parts = Annotated[Services, Depends(services)]
 LIFETIME_S = 7 * 24 * 3600
-_EVENT = "fs.publish"
+_EVENT: Final = "fs.publish"
 _MOST_LISTED = 1000
 _GONE = "this address is not valid, or not any more"
 

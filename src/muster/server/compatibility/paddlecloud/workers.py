@@ -34,7 +34,7 @@ async def list_pservers(me: Me, parts: Parts) -> Response:
 
 
 async def list_workers(me: Me, parts: Parts, jobname: str = "") -> Response:
-    """Of one job the trainers, also while a killed one cleans up; without a name all tasks of all jobs."""
+    """List the trainers of a job, also while a killed one cleans up, or all tasks of all jobs if no job is named."""
     if jobname:
         try:
             job = await own_job(parts, me, jobname, Action.JOB_READ)

@@ -100,7 +100,7 @@ def restart_policies(into: Translator, roles: Sequence[PodRole], given: dict[str
 
 
 def time_limit(into: Translator, value: Any, source: Path) -> None:
-    """Of several deadlines, the earliest ends the job."""
+    """Set the time limit. If there are several deadlines, the earliest ends the job."""
     earlier = into.said(("timeLimit",))
     is_number = isinstance(value, int) and not isinstance(value, bool)
     known = int(earlier[:-1]) if isinstance(earlier, str) and earlier[:-1].isdigit() else None

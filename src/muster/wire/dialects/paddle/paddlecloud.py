@@ -63,8 +63,8 @@ exec paddle train --port="$PADDLE_INIT_PORT" --nics=eth0 --ports_num="$PADDLE_IN
 _SERVE = """\
 export PADDLE_INIT_PORT="${PADDLE_PORT:-$PADDLE_INIT_PORT}"
 if ! command -v paddle >/dev/null 2>&1; then
-  echo "There is no program paddle here, so nobody can use this parameter server; it waits for the trainers."
   trap 'exit 0' TERM
+  echo "There is no program paddle here, so nobody can use this parameter server; it waits for the trainers."
   while :; do sleep 3600 & wait $!; done
 fi
 exec paddle pserver --use_gpu=0 --port="$PADDLE_INIT_PORT" --ports_num="$PADDLE_INIT_PORTS_NUM" \\

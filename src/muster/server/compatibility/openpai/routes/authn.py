@@ -44,7 +44,7 @@ async def log_in(request: Request, parts: Parts) -> Response:
 
 @router.delete("/authn/basic/logout")
 async def log_out(me: Me, parts: Parts) -> Response:
-    await parts.accounts.revoke(me.token, actor=me.name)
+    await parts.accounts.log_out(me.token, actor=me.name)
     return JSONResponse({"message": "you are logged out"})
 
 

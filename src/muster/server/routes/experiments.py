@@ -1,0 +1,133 @@
+"""Routes for jobs as experiments: found by what they were given and what they reported, and compared. Users see their
+own, admins all."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+
+from muster.api.experiments import BestsOut, RunsOut
+from muster.domain.experiments.job_metrics import LONGEST_NAME
+from muster.domain.experiments.runs import Goal, Run, Value, best_by, condition, matching
+from muster.engine.requests.accounts import Principal
+from muster.ports.store import JobFilter
+from muster.server.access import Action
+from muster.server.label_filters import label_filters
+from muster.server.services import Services, authenticated, services
+from muster.server.timestamps import instant
+from muster.wire.response_models import response_model
+from muster.wire.run_views import best_view, run_view
+
+router = APIRouter(tags=["jobs"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_Word = Annotated[str | None, Query(max_length=256)]
+_Text = Annotated[str, Query(max_length=LONGEST_NAME + 100)]
+_Texts = Annotated[list[_Text] | None, Query(max_length=100)]
+_Age = Annotated[str | None, Query(max_length=64, description="ISO time, or an age such as 30d.")]
+MOST_RUNS = 20_000
+
+
+class RunQuery:
+    """Which runs are asked for. All conditions hold together."""
+
+    def __init__(
+        self,
+        owner: _Word = None,
+        cluster: _Word = None,
+        state: _Word = None,
+        text: Annotated[str | None, Query(max_length=256, description="A part of the name, owner or id.")] = None,
+        label: Annotated[_Texts, Query(description="key=value; repeat for several.")] = None,
+        sweep: Annotated[
+            str | None, Query(max_length=256, description="Only members of it, by its name or id.")
+        ] = None,
+        since: _Age = None,
+        until: _Age = None,
+        param: Annotated[_Texts, Query(description="Conditions on parameters, such as lr<0.1 or opt=adam.")] = None,
+        having: Annotated[_Texts, Query(description="Conditions on last values, such as acc>=0.9.")] = None,
+    ) -> None:
+        self.owner, self.cluster, self.state, self.text = owner, cluster, state, text
+        self.since, self.until = since, until
+        self.labels, self.sweep = label_filters(label or ()), sweep
+        self.params = [condition(one) for one in param or ()]
+        self.having = [condition(one) for one in having or ()]
+
+    async def runs(
+        self, me: Principal, parts: Services, limit: int, metrics: Sequence[str] = (), ids: Sequence[str] = ()
+    ) -> tuple[list[Run], bool]:
+        """The newest that match, and whether these are all."""
+        now = parts.context.clock()
+        owner = me.name if self.owner == "me" or not me.is_admin else self.owner
+        if not me.is_admin and self.owner not in (None, "me", me.name):
+            return [], True
+        where = JobFilter(
+            states=(self.state,) if self.state else (),
+            owner=owner,
+            cluster=self.cluster,
+            text=self.text,
+            labels=self.labels,
+            sweep=await self._sweep_id(me, parts),
+            created_after=instant("since", self.since, now),
+            created_before=instant("until", self.until, now),
+            leaves_out_deleted=not ids,
+        )
+        needed = [*metrics, *(one.name for one in self.having)] if metrics else []
+        is_narrowed = bool(self.params or self.having)
+        read = MOST_RUNS if is_narrowed else limit + 1
+        found = await parts.context.store.runs(where, limit=read, ids=ids, metrics=needed)
+        kept = matching(found, self.params, self.having) if is_narrowed else found
+        return [run.as_of(now) for run in kept[:limit]], len(kept) <= limit and (
+            not is_narrowed or len(found) < MOST_RUNS
+        )
+
+    async def _sweep_id(self, me: Principal, parts: Services) -> str | None:
+        """Whose members a user may not read, of that sweep none is found."""
+        if self.sweep is None:
+            return None
+        store = parts.context.store
+        found = await store.find_sweep(me.name, self.sweep) or await store.find_sweep(None, self.sweep)
+        return self.sweep if found is None else found.id
+
+
+Asked = Annotated[RunQuery, Depends()]
+
+
+@router.get("/experiments", response_model=response_model(RunsOut), summary="Jobs as experiments")
+async def list_runs(
+    me: Me,
+    parts: Parts,
+    asked: Asked,
+    job: Annotated[list[_Text] | None, Query(max_length=200, description="Only these jobs, by id or name.")] = None,
+    metric: Annotated[_Texts, Query(description="Only these metrics; all if absent.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
+) -> Response:
+    """What jobs were given, reported and used, newest first. Jobs that are named come in their order, with their
+    variables; one that you may not read is refused. Runs that were deleted with MLflow's client come only if they are
+    named."""
+    ids = [(await parts.find_job(me, ref, Action.JOB_READ)).id for ref in job or ()]
+    runs, complete = await asked.runs(me, parts, limit, metric or (), ids)
+    if ids:
+        runs = sorted(runs, key=lambda run: ids.index(run.id))
+    prices = parts.context.config.gpu_hour_prices
+    items = [run_view(run, parts.public_address, prices) for run in runs]
+    return JSONResponse(RunsOut(items=items, complete=complete))
+
+
+@router.get("/experiments/best", response_model=response_model(BestsOut), summary="The best jobs by a metric")
+async def best_runs(
+    me: Me,
+    parts: Parts,
+    asked: Asked,
+    metric: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)],
+    by: Annotated[str | None, Query(max_length=256, description="A parameter: the best of each value of it.")] = None,
+    goal: Goal = Goal.MAX,
+    use: Annotated[Value, Query(description="Whether the best or the last value of a job counts.")] = Value.BEST,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> Response:
+    """The best job, or the best one for each value of a parameter, among those that match."""
+    runs, _ = await asked.runs(me, parts, MOST_RUNS, [metric])
+    found = best_by(runs, metric, by, goal, use)[:limit]
+    prices = parts.context.config.gpu_hour_prices
+    items = [best_view(one, parts.public_address, prices) for one in found]
+    return JSONResponse(BestsOut(metric=metric, by=by, goal=str(goal), items=items))

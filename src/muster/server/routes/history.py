@@ -1,0 +1,73 @@
+"""The routes for the history of jobs on all servers, which the log server has. This server asks it for people who are
+logged in here, and checks what they may see: their own jobs, or, for admins, all."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+
+from muster.api.history import HistoryJobOut, HistoryPage
+from muster.domain.errors import NotFound
+from muster.engine.requests.accounts import Principal
+from muster.lib.clock import iso
+from muster.ports.log_records import HistorySource
+from muster.server.services import Services, authenticated, services
+from muster.server.timestamps import instant
+from muster.wire.response_models import response_model
+
+router = APIRouter(tags=["jobs"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_Word = Annotated[str | None, Query(max_length=256)]
+
+
+@router.get("/history", response_model=response_model(HistoryPage), summary="Jobs of all servers")
+async def list_history(
+    me: Me,
+    parts: Parts,
+    everywhere: Annotated[bool, Query(alias="all", description="Of all servers, not of this one alone.")] = False,
+    owner: _Word = None,
+    cluster: _Word = None,
+    state: _Word = None,
+    text: Annotated[str | None, Query(max_length=256, description="A part of the name or the id.")] = None,
+    since: Annotated[str | None, Query(description="ISO time, or an age such as 30d.")] = None,
+    until: Annotated[str | None, Query(description="ISO time, or an age such as 1d.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=2048)] = None,
+) -> Response:
+    """What the log server knows of jobs, newest first, also of those that were deleted here. Users see the jobs that
+    were submitted under their own name, admins all."""
+    source, now = _source(parts), parts.context.clock()
+    since_at, until_at = instant("since", since, now), instant("until", until, now)
+    where = {
+        "receiver": None if everywhere else await parts.context.store.receiver() or "-",
+        "owner": owner if me.is_admin else me.name,
+        "cluster": cluster,
+        "state": state,
+        "text": text,
+        "since": None if since_at is None else iso(since_at),
+        "until": None if until_at is None else iso(until_at),
+        "cursor": cursor,
+        "limit": str(limit),
+    }
+    if not me.is_admin and owner not in (None, "me", me.name):
+        return JSONResponse(HistoryPage(items=[], nextCursor=None, onlyOwn=True))
+    if me.is_admin and owner == "me":
+        where["owner"] = me.name
+    page = await source.jobs({name: value for name, value in where.items() if value is not None})
+    return JSONResponse({**page, "onlyOwn": not me.is_admin})
+
+
+@router.get("/history/{receiver}/{job_id}", response_model=response_model(HistoryJobOut), summary="A job of any server")
+async def get_history(me: Me, parts: Parts, receiver: str, job_id: str) -> Response:
+    """The job with all its records. One that you may not see is answered like one that is not there."""
+    found = await _source(parts).job(receiver, job_id)
+    if found is None or not (me.is_admin or found["job"].get("owner") == me.name):
+        raise NotFound(f"the log server has no job {job_id} of {receiver}", hint="see `muster history list --all`")
+    return JSONResponse(found)
+
+
+def _source(parts: Services) -> HistorySource:
+    if parts.history is None:
+        raise NotFound("this server has no log server", hint="an admin can set logServer: HOST:PORT in its settings")
+    return parts.history

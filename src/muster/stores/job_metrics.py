@@ -1,0 +1,168 @@
+"""The metrics of jobs: points, a summary of each series, and how far each source was read.
+
+Summaries are kept beside the points, so that many jobs are compared without reading curves.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from muster.domain.errors import NotFound
+from muster.domain.experiments.job_metrics import (
+    Extreme,
+    MetricBatch,
+    MetricCursor,
+    MetricPoint,
+    MetricSeries,
+    summed_up,
+)
+from muster.stores.tables import jobs, metric_cursors, metric_points, metric_series
+
+_IDS_AT_ONCE = 500
+"""SQLite takes a limited number of values in a statement."""
+_ORDER = (metric_series.c.job_id, metric_series.c.attempt, metric_series.c.name)
+
+
+def store_metrics(connection: Connection, batch: MetricBatch) -> None:
+    if connection.execute(select(jobs.c.id).where(jobs.c.id == batch.job_id)).first() is None:
+        raise NotFound(f"there is no job {batch.job_id}")
+    if batch.cursor is not None and not _moved(connection, batch.job_id, batch.cursor):
+        return
+    by_name: dict[str, list[MetricPoint]] = {}
+    for point in batch.points:
+        by_name.setdefault(point.name, []).append(point)
+    if not by_name:
+        return
+    known = {one.name: one for one in series_of(connection, [batch.job_id], attempt=batch.attempt)}
+    room = batch.limits.points - _stored_points(connection, batch.job_id)
+    for name, points in by_name.items():
+        before = known.get(name)
+        if before is None and len(known) >= batch.limits.names:
+            continue
+        number = _number(batch.job_id, batch.attempt, name)
+        after = summed_up(batch.job_id, batch.attempt, points, before)
+        new = _unknown(connection, number, points)[: max(0, room)]
+        room -= len(new)
+        after = known[name] = replace(after, points=after.points + len(new))
+        _put_series(connection, number, after, is_new=before is None)
+        if new:
+            rows = [{"series": number, "step": one.step, "at": one.at, **_value_columns(one.value)} for one in new]
+            connection.execute(insert(metric_points), rows)
+
+
+def series_of(
+    connection: Connection, job_ids: Sequence[str], names: Sequence[str] = (), attempt: int | None = None
+) -> list[MetricSeries]:
+    found: list[MetricSeries] = []
+    for begin in range(0, len(job_ids), _IDS_AT_ONCE):
+        query = select(metric_series).where(metric_series.c.job_id.in_(job_ids[begin : begin + _IDS_AT_ONCE]))
+        if names:
+            query = query.where(metric_series.c.name.in_(names))
+        if attempt is not None:
+            query = query.where(metric_series.c.attempt == attempt)
+        found += [_series(row) for row in connection.execute(query.order_by(*_ORDER)).all()]
+    return found
+
+
+def points_of(connection: Connection, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
+    columns = metric_points.c.step, metric_points.c.at, metric_points.c.value, metric_points.c.special
+    query = (
+        select(*columns)
+        .where(metric_points.c.series == _number(job_id, attempt, name))
+        .order_by(metric_points.c.step, metric_points.c.at)
+    )
+    return [
+        MetricPoint(name, step, at, float(special) if special else value)
+        for step, at, value, special in connection.execute(query).all()
+    ]
+
+
+def position_of(connection: Connection, job_id: str, source: str) -> int:
+    query = select(metric_cursors.c.position).where(
+        metric_cursors.c.job_id == job_id, metric_cursors.c.source == source
+    )
+    return int(connection.execute(query).scalar() or 0)
+
+
+def _moved(connection: Connection, job_id: str, cursor: MetricCursor) -> bool:
+    """Move the cursor of a source. It does not move if it is not where the batch begins: the batch was stored already,
+    or another one before it is missing."""
+    where = (metric_cursors.c.job_id == job_id, metric_cursors.c.source == cursor.source)
+    stored = connection.execute(select(metric_cursors.c.position).where(*where)).scalar()
+    if (stored or 0) != cursor.begin:
+        return False
+    if stored is None:
+        values = {"job_id": job_id, "source": cursor.source, "position": cursor.end}
+        connection.execute(insert(metric_cursors), values)
+    else:
+        connection.execute(update(metric_cursors).where(*where).values(position=cursor.end))
+    return True
+
+
+def _stored_points(connection: Connection, job_id: str) -> int:
+    query = select(func.sum(metric_series.c.points)).where(metric_series.c.job_id == job_id)
+    return int(connection.execute(query).scalar() or 0)
+
+
+def _unknown(connection: Connection, number: int, points: Sequence[MetricPoint]) -> list[MetricPoint]:
+    """Those of the points that are not stored, each once."""
+    steps = [point.step for point in points]
+    query = select(metric_points).where(
+        metric_points.c.series == number, metric_points.c.step.between(min(steps), max(steps))
+    )
+    known = {
+        MetricPoint("", row.step, row.at, float(row.special) if row.special else row.value).key
+        for row in connection.execute(query).all()
+    }
+    new: dict[tuple[int, float, str], MetricPoint] = {}
+    for point in points:
+        if point.key not in known:
+            new[point.key] = point
+    return list(new.values())
+
+
+def _put_series(connection: Connection, number: int, series: MetricSeries, *, is_new: bool) -> None:
+    last = _value_columns(series.last.value)
+    values = {
+        "points": series.points,
+        "last_step": series.last.step,
+        "last_at": series.last.at,
+        "last_value": last["value"],
+        "last_special": last["special"],
+        "lowest_step": None if series.lowest is None else series.lowest.step,
+        "lowest_value": None if series.lowest is None else series.lowest.value,
+        "highest_step": None if series.highest is None else series.highest.step,
+        "highest_value": None if series.highest is None else series.highest.value,
+    }
+    if is_new:
+        key = {"id": number, "job_id": series.job_id, "attempt": series.attempt, "name": series.name}
+        connection.execute(insert(metric_series), {**key, **values})
+    else:
+        connection.execute(update(metric_series).where(metric_series.c.id == number).values(**values))
+
+
+def _series(row: Row[Any]) -> MetricSeries:
+    value = float(row.last_special) if row.last_special else row.last_value
+    return MetricSeries(
+        row.job_id,
+        row.attempt,
+        row.name,
+        row.points,
+        MetricPoint(row.name, row.last_step, row.last_at, value),
+        None if row.lowest_step is None else Extreme(row.lowest_step, row.lowest_value),
+        None if row.highest_step is None else Extreme(row.highest_step, row.highest_value),
+    )
+
+
+def _value_columns(value: float) -> dict[str, Any]:
+    return {"value": value, "special": ""} if math.isfinite(value) else {"value": 0.0, "special": repr(value)}
+
+
+def _number(job_id: str, attempt: int, name: str) -> int:
+    """The number of a series. It is the same in every database, so that rows are restored as they were."""
+    digest = hashlib.blake2b(f"{job_id} {attempt} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1

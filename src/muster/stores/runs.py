@@ -1,0 +1,97 @@
+"""Reads jobs as experiments: few columns of many rows, with parameters, notes and the summaries of metrics.
+
+Ten thousand of them are read while somebody waits, so rows are fetched all at once and taken apart by position, and
+nothing is read that is not asked for.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+from sqlalchemy import Connection, Select, select
+
+from muster.domain.experiments.runs import CODE_LABELS, Run, RunMetric
+from muster.domain.job_notes import NoteKind
+from muster.domain.used_resources import UsageSum
+from muster.ports.store import JobFilter
+from muster.stores.job_listing import conditions_of
+from muster.stores.tables import job_labels, job_notes, jobs, metric_series
+
+_USED = TypeAdapter(UsageSum)
+_RUN = (
+    *(jobs.c.id, jobs.c.name, jobs.c.owner, jobs.c.cluster, jobs.c.vc, jobs.c.state, jobs.c.reason),
+    *(jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at, jobs.c.ran_s, jobs.c.sort_gpu_m),
+    *(jobs.c.package, jobs.c.tracking_url, jobs.c.attempt, jobs.c.running_since, jobs.c.used, jobs.c.params),
+)
+_NONE: dict[str, Any] = {}
+_METRIC = (
+    *(metric_series.c.job_id, metric_series.c.name, metric_series.c.last_special),
+    *(metric_series.c.points, metric_series.c.last_step, metric_series.c.last_value),
+    *(metric_series.c.lowest_value, metric_series.c.highest_value),
+)
+
+
+def runs(
+    connection: Connection, where: JobFilter, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
+) -> list[Run]:
+    """Return the newest runs. Those asked for by id also have what is only in their specs."""
+    newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
+    chosen = select(jobs.c.id).where(*conditions_of(where)).order_by(*newest).limit(limit)
+    if ids:
+        chosen = chosen.where(jobs.c.id.in_(ids))
+    reported = _metrics(connection, chosen, metrics)
+    given, tags = (_notes(connection, chosen, kind) for kind in (NoteKind.PARAM, NoteKind.TAG))
+    specs = _specs(connection, ids)
+    code = {} if ids else _labels_of_code(connection, chosen)
+    found = select(*_RUN).where(jobs.c.id.in_(chosen)).order_by(*newest)
+    made: list[Run] = []
+    for row in connection.execute(found).all():
+        job_id, params = row[0], from_json(row[-1])
+        if job_id in given:
+            params |= given[job_id]
+        used = None if row[-2] is None else _USED.validate_json(row[-2])
+        env, labels = specs[job_id] if job_id in specs else (_NONE, code.get(job_id, _NONE))
+        noted, metrics_of_run = tags.get(job_id, _NONE), reported.get(job_id, _NONE)
+        values: list[Any] = [*row[:-3], used, params, noted, metrics_of_run, env, labels, row[-3]]
+        made.append(Run(*values))
+    return made
+
+
+def _metrics(connection: Connection, chosen: Select[Any], names: Sequence[str]) -> dict[str, dict[str, RunMetric]]:
+    query = select(*_METRIC).where(metric_series.c.job_id.in_(chosen))
+    if names:
+        query = query.where(metric_series.c.name.in_(names))
+    found: dict[str, dict[str, RunMetric]] = {}
+    # Those of later attempts come last, and count.
+    order = (metric_series.c.job_id, metric_series.c.attempt)
+    for job_id, name, special, points, step, last, lowest, highest in connection.execute(query.order_by(*order)).all():
+        value = float(special) if special else last
+        found.setdefault(job_id, {})[name] = RunMetric(points, step, value, lowest, highest)
+    return found
+
+
+def _notes(connection: Connection, chosen: Select[Any], kind: NoteKind) -> dict[str, dict[str, str]]:
+    columns = job_notes.c.job_id, job_notes.c.key, job_notes.c.value
+    query = select(*columns).where(job_notes.c.job_id.in_(chosen), job_notes.c.kind == str(kind))
+    found: dict[str, dict[str, str]] = {}
+    for job_id, key, value in connection.execute(query).all():
+        found.setdefault(job_id, {})[key] = value
+    return found
+
+
+def _labels_of_code(connection: Connection, chosen: Select[Any]) -> dict[str, dict[str, str]]:
+    columns = job_labels.c.job_id, job_labels.c.key, job_labels.c.value
+    query = select(*columns).where(job_labels.c.job_id.in_(chosen), job_labels.c.key.in_(CODE_LABELS))
+    found: dict[str, dict[str, str]] = {}
+    for job_id, key, value in connection.execute(query):
+        found.setdefault(job_id, {})[key] = value
+    return found
+
+
+def _specs(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    if not ids:
+        return {}
+    rows = connection.execute(select(jobs.c.id, jobs.c.spec).where(jobs.c.id.in_(ids)))
+    parsed = {job_id: from_json(spec) for job_id, spec in rows}
+    return {job_id: (spec.get("env") or {}, spec.get("labels") or {}) for job_id, spec in parsed.items()}
