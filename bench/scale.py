@@ -41,6 +41,7 @@ class Scale:
     operator_many: int = 500
     """PaddleJobs created at once."""
     log_records: int = 100_000
+    experiments: int = 10_000
 
 
 FULL = Scale()
@@ -70,4 +71,5 @@ QUICK = Scale(
     operator_few=10,
     operator_many=50,
     log_records=20_000,
+    experiments=2000,
 )

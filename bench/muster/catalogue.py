@@ -3,6 +3,7 @@
 from bench.muster import (
     bulk,
     commands,
+    comparing,
     cost,
     demo,
     following,
@@ -30,6 +31,7 @@ CASES = (
     idling.CASE,
     scaling.CASE,
     commands.CASE,
+    comparing.CASE,
     log_records.CASE,
 )
 OPTIONAL = (demo.CASE,)

@@ -55,6 +55,12 @@ class MusterClient:
                 return job
         raise TimeoutError(f"job {job_id} is still {job['state']}")
 
+    def report(self, job_id: str, points: Sequence[dict[str, Any]]) -> None:
+        self._ask("POST", f"/api/v1/jobs/{job_id}/metrics", {"points": list(points)})
+
+    def experiments(self, path: str) -> dict[str, Any]:
+        return dict(self._ask("GET", f"/api/v1/experiments{path}"))
+
     def page(self, query: str) -> dict[str, Any]:
         return dict(self._ask("GET", f"/api/v1/jobs?{query}"))
 

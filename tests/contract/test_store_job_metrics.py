@@ -152,10 +152,30 @@ async def test_runs_have_parameters_notes_and_the_metrics_of_the_newest_attempt(
     assert math.isnan(oldest.metrics["loss"].last)
     assert oldest.metrics["acc"].highest == 0.9
     assert [one.id for one in await store.runs(JobFilter(), limit=1)] == [second.id]
-    (only,) = await store.runs(JobFilter(), limit=10, ids=[first.id], metrics=["acc"])
+    (only,) = await store.whole_runs(JobFilter(ids=(first.id,)), limit=10, metrics=["acc"])
     assert (only.id, set(only.metrics), only.env, only.labels) == (
         first.id,
         {"acc"},
         first.spec.env,
         first.spec.labels,
     )
+    (again,) = await store.runs(JobFilter(ids=(first.id,)), limit=10, metrics=["acc"])
+    assert again == replace(only, env={}, labels={})
+
+
+async def test_values_of_runs_are_those_by_which_they_are_chosen(store: Store) -> None:
+    first, second = await put(store, 1), await put(store, 2)
+    await store.apply(batch(first, loss(1, 0.75), MetricPoint("acc", 1, 1.0, 0.9)))
+    await store.apply(batch(first, loss(1, math.nan), attempt=2))
+    await store.apply(Change(notes=[JobNote(first.id, NoteKind.PARAM, "lr", "0.2")]))
+    newest, oldest = await store.run_values(JobFilter(), limit=10, metrics=["loss", "acc"])
+    whole = await store.runs(JobFilter(), limit=10)
+    assert (newest, oldest.id, oldest.created_at) == (
+        (second.id, whole[0].created_at, second.spec.params, {}),
+        first.id,
+        whole[1].created_at,
+    )
+    assert (oldest.params, oldest.metrics["acc"]) == (whole[1].params, whole[1].metrics["acc"])
+    assert math.isnan(oldest.metrics["loss"].last)
+    (only,) = await store.run_values(JobFilter(ids=(first.id,)), limit=1, metrics=[])
+    assert (only.id, only.metrics) == (first.id, {})

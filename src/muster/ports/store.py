@@ -17,7 +17,7 @@ from muster.domain.experiments.experiments import Experiment
 from muster.domain.experiments.job_metrics import MetricBatch, MetricPoint, MetricSeries
 from muster.domain.experiments.models import Model
 from muster.domain.experiments.past_jobs import PastJob
-from muster.domain.experiments.runs import Run
+from muster.domain.experiments.runs import Run, RunValues
 from muster.domain.experiments.sweeps import MemberCounts, MemberValue, Sweep
 from muster.domain.job_notes import JobNote
 from muster.domain.jobs import Job
@@ -168,6 +168,8 @@ class JobFilter:
     sweep: str | None = None
     """The id of a sweep: only its members."""
     members: Members = Members.ALL
+    ids: tuple[str, ...] = ()
+    """Only these jobs, if there are any."""
     leaves_out_deleted: bool = False
     """Without the runs outside of Muster that their owners have deleted with MLflow's client, by themselves or with
     their experiment."""
@@ -357,11 +359,17 @@ class Store(Protocol):
         these names, or of this attempt."""
         ...
 
-    async def runs(
-        self, where: JobFilter, *, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
-    ) -> list[Run]:
-        """Jobs with their parameters and the summaries of their metrics, newest first: those that match, or of these
-        ids only. Of the metrics all, or those with these names. It is made for many thousands of jobs."""
+    async def runs(self, where: JobFilter, *, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+        """Jobs with their parameters and the summaries of their metrics, newest first. Of the metrics all, or those
+        with these names. It is made for many thousands of jobs."""
+        ...
+
+    async def whole_runs(self, where: JobFilter, *, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+        """The same for few jobs, with what is only in their specs: their variables and all labels."""
+        ...
+
+    async def run_values(self, where: JobFilter, *, limit: int, metrics: Sequence[str]) -> list[RunValues]:
+        """The same jobs in the same order, with their parameters and these metrics only."""
         ...
 
     async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:

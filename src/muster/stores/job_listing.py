@@ -138,6 +138,8 @@ def _conditions(where: JobFilter) -> list[ColumnElement[bool]]:
         found.append(jobs.c.sweep == "")
     elif where.members is Members.ONLY:
         found.append(jobs.c.sweep != "")
+    if where.ids:
+        found.append(jobs.c.id.in_(where.ids))
     if where.leaves_out_deleted:
         found.append(or_(jobs.c.cluster != ELSEWHERE, and_(~_is_deleted(), ~_is_of_deleted_experiment())))
     if where.text:

@@ -4,14 +4,15 @@ Ten thousand of them are read while somebody waits, so rows are fetched all at o
 nothing is read that is not asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 from sqlalchemy import Connection, Select, select
 
-from muster.domain.experiments.runs import CODE_LABELS, Run, RunMetric
+from muster.domain.experiments.runs import CODE_LABELS, Run, RunMetric, RunValues
 from muster.domain.job_notes import NoteKind
 from muster.domain.used_resources import UsageSum
 from muster.ports.store import JobFilter
@@ -24,6 +25,7 @@ _RUN = (
     *(jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at, jobs.c.ran_s, jobs.c.sort_gpu_m),
     *(jobs.c.package, jobs.c.tracking_url, jobs.c.attempt, jobs.c.running_since, jobs.c.used, jobs.c.params),
 )
+_NEWEST = (jobs.c.created_at.desc(), jobs.c.id.desc())
 _NONE: dict[str, Any] = {}
 _METRIC = (
     *(metric_series.c.job_id, metric_series.c.name, metric_series.c.last_special),
@@ -32,28 +34,53 @@ _METRIC = (
 )
 
 
-def runs(
-    connection: Connection, where: JobFilter, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
+def runs(connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+    """Return the newest runs, without what is only in their specs."""
+    chosen = _chosen(where, limit)
+    return _runs(connection, chosen, _metrics(connection, chosen, metrics), _labels_of_code(connection, chosen))
+
+
+def whole_runs(connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+    chosen = _chosen(where, limit)
+    rows = connection.execute(select(jobs.c.id, jobs.c.spec).where(jobs.c.id.in_(chosen)))
+    specs = {job_id: from_json(spec) for job_id, spec in rows}
+    labels = {job_id: spec.get("labels") or _NONE for job_id, spec in specs.items()}
+    found = _runs(connection, chosen, _metrics(connection, chosen, metrics), labels)
+    return [replace(run, env=specs[run.id].get("env") or _NONE) for run in found]
+
+
+def run_values(connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str]) -> list[RunValues]:
+    """Return of the newest runs what they are chosen by. Nothing else is read, so that many thousands take little."""
+    chosen = _chosen(where, limit)
+    reported = _metrics(connection, chosen, metrics) if metrics else {}
+    given = _notes(connection, chosen, NoteKind.PARAM)
+    found = select(jobs.c.id, jobs.c.created_at, jobs.c.params).where(*conditions_of(where)).order_by(*_NEWEST)
+    return [
+        RunValues(job_id, created_at, from_json(params) | given.get(job_id, _NONE), reported.get(job_id, _NONE))
+        for job_id, created_at, params in connection.execute(found.limit(limit)).all()
+    ]
+
+
+def _chosen(where: JobFilter, limit: int) -> Select[Any]:
+    return select(jobs.c.id).where(*conditions_of(where)).order_by(*_NEWEST).limit(limit)
+
+
+def _runs(
+    connection: Connection,
+    chosen: Select[Any],
+    reported: Mapping[str, Mapping[str, RunMetric]],
+    labels: Mapping[str, Mapping[str, str]],
 ) -> list[Run]:
-    """Return the newest runs. Those asked for by id also have what is only in their specs."""
-    newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
-    chosen = select(jobs.c.id).where(*conditions_of(where)).order_by(*newest).limit(limit)
-    if ids:
-        chosen = chosen.where(jobs.c.id.in_(ids))
-    reported = _metrics(connection, chosen, metrics)
     given, tags = (_notes(connection, chosen, kind) for kind in (NoteKind.PARAM, NoteKind.TAG))
-    specs = _specs(connection, ids)
-    code = {} if ids else _labels_of_code(connection, chosen)
-    found = select(*_RUN).where(jobs.c.id.in_(chosen)).order_by(*newest)
+    found = select(*_RUN).where(jobs.c.id.in_(chosen)).order_by(*_NEWEST)
     made: list[Run] = []
     for row in connection.execute(found).all():
         job_id, params = row[0], from_json(row[-1])
         if job_id in given:
             params |= given[job_id]
         used = None if row[-2] is None else _USED.validate_json(row[-2])
-        env, labels = specs[job_id] if job_id in specs else (_NONE, code.get(job_id, _NONE))
         noted, metrics_of_run = tags.get(job_id, _NONE), reported.get(job_id, _NONE)
-        values: list[Any] = [*row[:-3], used, params, noted, metrics_of_run, env, labels, row[-3]]
+        values: list[Any] = [*row[:-3], used, params, noted, metrics_of_run, _NONE, labels.get(job_id, _NONE), row[-3]]
         made.append(Run(*values))
     return made
 
@@ -87,11 +114,3 @@ def _labels_of_code(connection: Connection, chosen: Select[Any]) -> dict[str, di
     for job_id, key, value in connection.execute(query):
         found.setdefault(job_id, {})[key] = value
     return found
-
-
-def _specs(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    if not ids:
-        return {}
-    rows = connection.execute(select(jobs.c.id, jobs.c.spec).where(jobs.c.id.in_(ids)))
-    parsed = {job_id: from_json(spec) for job_id, spec in rows}
-    return {job_id: (spec.get("env") or {}, spec.get("labels") or {}) for job_id, spec in parsed.items()}

@@ -20,7 +20,7 @@ from muster.domain.experiments.experiments import Experiment
 from muster.domain.experiments.job_metrics import MetricPoint, MetricSeries
 from muster.domain.experiments.models import Model
 from muster.domain.experiments.past_jobs import PastJob
-from muster.domain.experiments.runs import Run
+from muster.domain.experiments.runs import Run, RunValues
 from muster.domain.experiments.sweeps import MemberCounts, MemberValue, Sweep
 from muster.domain.job_notes import JobNote
 from muster.domain.jobs import Job
@@ -181,10 +181,14 @@ class SqlStore:
     ) -> list[MetricSeries]:
         return await self._read(partial(job_metrics.series_of, job_ids=job_ids, names=names, attempt=attempt))
 
-    async def runs(
-        self, where: JobFilter, *, limit: int, ids: Sequence[str] = (), metrics: Sequence[str] = ()
-    ) -> list[Run]:
-        return await self._read(partial(runs.runs, where=where, limit=limit, ids=ids, metrics=metrics))
+    async def runs(self, where: JobFilter, *, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+        return await self._read(partial(runs.runs, where=where, limit=limit, metrics=metrics))
+
+    async def whole_runs(self, where: JobFilter, *, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
+        return await self._read(partial(runs.whole_runs, where=where, limit=limit, metrics=metrics))
+
+    async def run_values(self, where: JobFilter, *, limit: int, metrics: Sequence[str]) -> list[RunValues]:
+        return await self._read(partial(runs.run_values, where=where, limit=limit, metrics=metrics))
 
     async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
         return await self._read(lambda connection: job_metrics.points_of(connection, job_id, attempt, name))

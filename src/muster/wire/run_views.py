@@ -40,13 +40,13 @@ def run_view(run: Run, address: str, prices: Mapping[str, float | None]) -> RunO
     }
 
 
-def best_view(found: BestOfGroup, address: str, prices: Mapping[str, float | None]) -> BestOut:
+def best_view(found: BestOfGroup, best: Run, address: str, prices: Mapping[str, float | None]) -> BestOut:
     return {
         "group": None if found.group is None else param_value(found.group),
         "runs": found.runs,
         "value": found.value,
         "mean": found.mean,
-        "best": run_view(found.best, address, prices),
+        "best": run_view(best, address, prices),
     }
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from muster.domain.errors import Invalid
 from muster.domain.used_resources import UsageSum
@@ -24,6 +24,31 @@ class RunMetric(NamedTuple):
     last: float
     lowest: float | None
     highest: float | None
+
+
+class Measured(Protocol):
+    """What runs are chosen by."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def created_at(self) -> float: ...
+    @property
+    def params(self) -> Mapping[str, Param]: ...
+    @property
+    def metrics(self) -> Mapping[str, RunMetric]: ...
+
+
+AnyRun = TypeVar("AnyRun", bound=Measured)
+
+
+class RunValues(NamedTuple):
+    """Of a run, only what it is chosen by. Many thousands are read to answer a few."""
+
+    id: str
+    created_at: float
+    params: Mapping[str, Param]
+    metrics: Mapping[str, RunMetric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +116,7 @@ class Value(StrEnum):
     LAST = "last"
 
 
-def value_of(run: Run, metric: str, goal: Goal, which: Value = Value.BEST) -> float | None:
+def value_of(run: Measured, metric: str, goal: Goal, which: Value = Value.BEST) -> float | None:
     """None if the run has no such metric, or no finite value of it."""
     series = run.metrics.get(metric)
     if series is None:
@@ -108,14 +133,14 @@ class BestOfGroup:
     group: Param | None
     """None for runs that do not have the parameter."""
     runs: int
-    best: Run
+    best: Measured
     value: float
     mean: float
 
 
-def best_by(runs: Iterable[Run], metric: str, by: str | None, goal: Goal, which: Value) -> list[BestOfGroup]:
+def best_by(runs: Iterable[Measured], metric: str, by: str | None, goal: Goal, which: Value) -> list[BestOfGroup]:
     """The best run of each group, the best group first. Without a parameter, all runs are one group."""
-    groups: dict[tuple[str, Param | None], list[tuple[float, Run]]] = {}
+    groups: dict[tuple[str, Param | None], list[tuple[float, Measured]]] = {}
     for run in runs:
         value = value_of(run, metric, goal, which)
         if value is not None:
@@ -126,7 +151,7 @@ def best_by(runs: Iterable[Run], metric: str, by: str | None, goal: Goal, which:
     return sorted(found, key=lambda one: sign * one.value)
 
 
-def _best_of(group: Param | None, members: Sequence[tuple[float, Run]], sign: float) -> BestOfGroup:
+def _best_of(group: Param | None, members: Sequence[tuple[float, Measured]], sign: float) -> BestOfGroup:
     value, run = min(members, key=lambda one: (sign * one[0], one[1].created_at))
     return BestOfGroup(group, len(members), run, value, math.fsum(one for one, _ in members) / len(members))
 
@@ -168,7 +193,7 @@ def condition(text: str) -> Condition:
     return Condition(match["name"], match["sign"], match["value"])
 
 
-def matching(runs: Iterable[Run], params: Sequence[Condition], metrics: Sequence[Condition]) -> list[Run]:
+def matching(runs: Iterable[AnyRun], params: Sequence[Condition], metrics: Sequence[Condition]) -> list[AnyRun]:
     """The runs whose parameters and last values of metrics meet all conditions."""
     return [
         run
@@ -178,7 +203,7 @@ def matching(runs: Iterable[Run], params: Sequence[Condition], metrics: Sequence
     ]
 
 
-def _last(run: Run, metric: str) -> float | None:
+def _last(run: Measured, metric: str) -> float | None:
     series = run.metrics.get(metric)
     return None if series is None else series.last
 

@@ -2,6 +2,7 @@
 own, admins all."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -9,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from muster.api.experiments import BestsOut, RunsOut
 from muster.domain.experiments.job_metrics import LONGEST_NAME
-from muster.domain.experiments.runs import Goal, Run, Value, best_by, condition, matching
+from muster.domain.experiments.runs import Goal, Run, RunValues, Value, best_by, condition, matching
 from muster.engine.requests.accounts import Principal
 from muster.ports.store import JobFilter
 from muster.server.access import Action
@@ -27,6 +28,8 @@ _Text = Annotated[str, Query(max_length=LONGEST_NAME + 100)]
 _Texts = Annotated[list[_Text] | None, Query(max_length=100)]
 _Age = Annotated[str | None, Query(max_length=64, description="ISO time, or an age such as 30d.")]
 MOST_RUNS = 20_000
+MOST_BY_ID = 1000
+"""More are found sooner by what they were chosen from."""
 
 
 class RunQuery:
@@ -53,15 +56,13 @@ class RunQuery:
         self.params = [condition(one) for one in param or ()]
         self.having = [condition(one) for one in having or ()]
 
-    async def runs(
-        self, me: Principal, parts: Services, limit: int, metrics: Sequence[str] = (), ids: Sequence[str] = ()
-    ) -> tuple[list[Run], bool]:
-        """The newest that match, and whether these are all."""
+    async def filter(self, me: Principal, parts: Services, ids: Sequence[str] = ()) -> JobFilter | None:
+        """None for jobs of others, of which users find none."""
         now = parts.context.clock()
         owner = me.name if self.owner == "me" or not me.is_admin else self.owner
         if not me.is_admin and self.owner not in (None, "me", me.name):
-            return [], True
-        where = JobFilter(
+            return None
+        return JobFilter(
             states=(self.state,) if self.state else (),
             owner=owner,
             cluster=self.cluster,
@@ -70,16 +71,36 @@ class RunQuery:
             sweep=await self._sweep_id(me, parts),
             created_after=instant("since", self.since, now),
             created_before=instant("until", self.until, now),
+            ids=tuple(ids),
             leaves_out_deleted=not ids,
         )
+
+    async def values(
+        self, parts: Services, where: JobFilter, metrics: Sequence[str] = ()
+    ) -> tuple[list[RunValues], bool]:
+        """What those that match are chosen by, newest first, and whether these are all."""
+        needed = [*metrics, *(one.name for one in self.having)]
+        found = await parts.context.store.run_values(where, limit=MOST_RUNS, metrics=needed)
+        return matching(found, self.params, self.having), len(found) < MOST_RUNS
+
+    async def runs(
+        self, parts: Services, where: JobFilter, limit: int, metrics: Sequence[str]
+    ) -> tuple[list[Run], bool]:
+        """The newest that match, and whether these are all."""
+        store = parts.context.store
+        read = store.whole_runs if where.ids else store.runs
         needed = [*metrics, *(one.name for one in self.having)] if metrics else []
-        is_narrowed = bool(self.params or self.having)
-        read = MOST_RUNS if is_narrowed else limit + 1
-        found = await parts.context.store.runs(where, limit=read, ids=ids, metrics=needed)
-        kept = matching(found, self.params, self.having) if is_narrowed else found
-        return [run.as_of(now) for run in kept[:limit]], len(kept) <= limit and (
-            not is_narrowed or len(found) < MOST_RUNS
-        )
+        if not self.params and not self.having:
+            found = await read(where, limit=limit + 1, metrics=needed)
+            return found[:limit], len(found) <= limit
+        values, complete = await self.values(parts, where)
+        ids = {one.id for one in values[:limit]}
+        if not ids:
+            return [], complete
+        if len(ids) <= MOST_BY_ID:
+            where = replace(where, ids=tuple(ids))
+        found = await read(where, limit=MOST_RUNS, metrics=needed)
+        return [run for run in found if run.id in ids], complete and len(values) <= limit
 
     async def _sweep_id(self, me: Principal, parts: Services) -> str | None:
         """Whose members a user may not read, of that sweep none is found."""
@@ -106,11 +127,12 @@ async def list_runs(
     variables; one that you may not read is refused. Runs that were deleted with MLflow's client come only if they are
     named."""
     ids = [(await parts.find_job(me, ref, Action.JOB_READ)).id for ref in job or ()]
-    runs, complete = await asked.runs(me, parts, limit, metric or (), ids)
+    where = await asked.filter(me, parts, ids)
+    runs, complete = ([], True) if where is None else await asked.runs(parts, where, limit, metric or ())
     if ids:
         runs = sorted(runs, key=lambda run: ids.index(run.id))
-    prices = parts.context.config.gpu_hour_prices
-    items = [run_view(run, parts.public_address, prices) for run in runs]
+    now, prices = parts.context.clock(), parts.context.config.gpu_hour_prices
+    items = [run_view(run.as_of(now), parts.public_address, prices) for run in runs]
     return JSONResponse(RunsOut(items=items, complete=complete))
 
 
@@ -126,8 +148,21 @@ async def best_runs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
     """The best job, or the best one for each value of a parameter, among those that match."""
-    runs, _ = await asked.runs(me, parts, MOST_RUNS, [metric])
-    found = best_by(runs, metric, by, goal, use)[:limit]
-    prices = parts.context.config.gpu_hour_prices
-    items = [best_view(one, parts.public_address, prices) for one in found]
+    where = await asked.filter(me, parts)
+    values = [] if where is None else (await asked.values(parts, where, [metric]))[0]
+    found = best_by(values, metric, by, goal, use)[:limit]
+    runs = await _runs_of(parts, [one.best.id for one in found], [metric, *(one.name for one in asked.having)])
+    now, prices = parts.context.clock(), parts.context.config.gpu_hour_prices
+    items = [
+        best_view(one, runs[one.best.id].as_of(now), parts.public_address, prices)
+        for one in found
+        if one.best.id in runs  # it may have been deleted since
+    ]
     return JSONResponse(BestsOut(metric=metric, by=by, goal=str(goal), items=items))
+
+
+async def _runs_of(parts: Services, ids: Sequence[str], metrics: Sequence[str]) -> dict[str, Run]:
+    if not ids:
+        return {}
+    found = await parts.context.store.runs(JobFilter(ids=tuple(ids)), limit=len(ids), metrics=metrics)
+    return {run.id: run for run in found}

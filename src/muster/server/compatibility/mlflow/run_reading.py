@@ -11,7 +11,7 @@ from muster.server.compatibility.mlflow.views import experiment_of, run_view
 
 
 async def read_run(who: Caller, job: Job) -> Run:
-    (found,) = await who.parts.context.store.runs(JobFilter(), limit=1, ids=[job.id])
+    (found,) = await who.parts.context.store.whole_runs(JobFilter(ids=(job.id,)), limit=1)
     return found
 
 

@@ -62,7 +62,7 @@ async def _runs_in(who: Caller, experiment_id: str) -> list[Run]:
     store = who.parts.context.store
     if who.only_job is not None:
         job = await who.run(who.only_job)
-        found = await store.runs(JobFilter(), limit=1, ids=[job.id])
+        found = await store.whole_runs(JobFilter(ids=(job.id,)), limit=1)
         return [run for run in found if experiment_of(run) == experiment_id]
     owner = who.owner
     if experiment_id != DEFAULT_ID:
