@@ -43,7 +43,7 @@ AnyRun = TypeVar("AnyRun", bound=Measured)
 
 
 class RunValues(NamedTuple):
-    """Of a run, only what it is chosen by. Many thousands are read to answer a few."""
+    """What a run is chosen by, and nothing else: many thousands are read to answer with a few."""
 
     id: str
     created_at: float
