@@ -147,7 +147,7 @@ class FakeBackend:
     def lose(self, task_id: str) -> None:
         """The backend reports the task as lost, although it may still run."""
         assert self.listener is not None
-        self.listener.task_observed(Observation(task_id, Phase.LOST))
+        self.listener.task_observed(self.cluster, Observation(task_id, Phase.LOST))
 
     @property
     def is_away(self) -> bool:
@@ -288,7 +288,7 @@ class FakeBackend:
         self.stops.append((task.task_id, grace_s))
         if task.task_id not in self.tasks:
             if self.listener is not None:
-                self.listener.task_observed(Observation(task.task_id, Phase.ENDED, stopped=True))
+                self.listener.task_observed(self.cluster, Observation(task.task_id, Phase.ENDED, stopped=True))
         elif self.auto_stop and self.tasks[task.task_id].runs:
             self.end(task.task_id, exit_code=143, stopped=True)
         return True
@@ -350,7 +350,7 @@ class FakeBackend:
         task.seen = replace(task.seen, **facts)  # type: ignore[arg-type]
         task.changed.set()
         if self.listener is not None and task.request.node not in self.away:
-            self.listener.task_observed(task.seen)
+            self.listener.task_observed(self.cluster, task.seen)
 
     def _set_state(self, names: set[str], state: NodeState) -> None:
         self.machines = [

@@ -46,8 +46,24 @@ async def test_a_node_cannot_end_a_task_of_another_node(lab: Laboratory) -> None
     [task] = await lab.tasks(job_id)
     other = "n2" if task.placement.node == "n1" else "n1"
     assert lab.backend.listener is not None
-    lab.backend.listener.task_observed(Observation(task.id, Phase.ENDED, task.id, other, exit_code=0))
+    lab.backend.listener.task_observed("lab", Observation(task.id, Phase.ENDED, task.id, other, exit_code=0))
     await lab.settled()
     assert (await lab.job(job_id)).state_name == "Running"
-    lab.backend.listener.task_observed(Observation(task.id, Phase.ENDED, task.id, task.placement.node, exit_code=0))
+    lab.backend.listener.task_observed(
+        "lab", Observation(task.id, Phase.ENDED, task.id, task.placement.node, exit_code=0)
+    )
+    await lab.becomes(job_id, "Succeeded")
+
+
+async def test_a_cluster_cannot_end_a_task_of_another_cluster(lab: Laboratory) -> None:
+    """Another Muster server, as a cluster of this one, may say what it likes, also of jobs that it was not given."""
+    job_id = await lab.submit(a_spec(a_role()))
+    await lab.becomes(job_id, "Running")
+    [task] = await lab.tasks(job_id)
+    assert lab.backend.listener is not None
+    for phase in (Phase.ENDED, Phase.LOST, Phase.WAITING):
+        lab.backend.listener.task_observed("elsewhere", Observation(task.id, phase, task.id, exit_code=0))
+    await lab.settled()
+    assert (await lab.tasks(job_id))[0].state_name == "Running"
+    lab.backend.listener.task_observed("lab", Observation(task.id, Phase.ENDED, task.id, exit_code=0))
     await lab.becomes(job_id, "Succeeded")

@@ -201,7 +201,7 @@ async def test_a_task_that_turns_up_for_a_job_that_has_ended_is_stopped(pool: La
     await pool.becomes(job_id, "Cancelled")
     pool.backend.away.clear()
     assert pool.backend.listener is not None
-    pool.backend.listener.task_observed(pool.backend.tasks[gone].seen)
+    pool.backend.listener.task_observed("lab", pool.backend.tasks[gone].seen)
     await pool.until(lambda: not pool.backend.tasks[gone].runs)
 
 

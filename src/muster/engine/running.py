@@ -13,7 +13,7 @@ from muster.engine.data.usage_history import UsageHistory
 from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.lifecycle.cycling import run_cycles
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
-from muster.engine.lifecycle.observing import receive
+from muster.engine.lifecycle.observing import receive, speaks_for_its_own
 from muster.engine.lifecycle.reconciling import load, reconcile
 from muster.engine.lifecycle.resync import run_resync
 from muster.engine.nodes.administration import update_scheduler
@@ -34,11 +34,12 @@ class _Listener:
         self.liveness = NodeLiveness(context)
         self._history = NodeHistory(context)
 
-    def task_observed(self, observation: Observation) -> None:
-        receive(self._context, observation)
+    def task_observed(self, cluster: str, observation: Observation) -> None:
+        if speaks_for_its_own(self._context, cluster, observation):
+            receive(self._context, observation)
         is_gone = self._context.open_jobs.get(job_id_of(observation.task_id)) is None
         if is_gone or (observation.phase in ENDED_PHASES and is_past_attempt(self._context, observation)):
-            self._context.spawn(handle_late(self._context, observation), f"late task {observation.task_id}")
+            self._context.spawn(handle_late(self._context, cluster, observation), f"late task {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:
         if cluster in self._context.clusters:  # a cluster that was just removed has no scheduler

@@ -128,7 +128,9 @@ class Rendered:
 class BackendListener(Protocol):
     """Receives reports of a backend, on the event loop. Its methods return at once."""
 
-    def task_observed(self, observation: Observation) -> None: ...
+    def task_observed(self, cluster: str, observation: Observation) -> None:
+        """`cluster` is that of the backend itself, which is heard about no other tasks than those of its cluster."""
+        ...
 
     def nodes_changed(self, cluster: str) -> None:
         """A node joined, left, or has another state or capacity, or the pooled capacity has changed."""

@@ -29,7 +29,7 @@ class Observer:
         self.reconnects: list[str | None] = []
         self._changed = asyncio.Event()
 
-    def task_observed(self, observation: Observation) -> None:
+    def task_observed(self, cluster: str, observation: Observation) -> None:
         if observation not in self.seen[observation.task_id][-1:]:
             self.seen[observation.task_id].append(observation)
         self._wake()
@@ -135,7 +135,7 @@ async def _poll(site: Site, engine: EngineQueue) -> None:
     """An engine is asked; it need not call."""
     while True:
         for observation in (await site.backend.observe_all()).observations:
-            site.observer.task_observed(observation)
+            site.observer.task_observed(site.backend.cluster, observation)
         await asyncio.sleep(engine.poll_s)
 
 

@@ -124,7 +124,7 @@ class DirectoryQueueBackend:
                 order = {"key": key, "task": task.task_id, "grace_s": grace_s}
                 write_once(self.layout.cancels / f"{task.task_id}.json", order)
             elif self._listener is not None:
-                self._listener.task_observed(Observation(task.task_id, Phase.ENDED, stopped=True))
+                self._listener.task_observed(self.cluster, Observation(task.task_id, Phase.ENDED, stopped=True))
         return []
 
     async def observe_all(self, node: str | None = None) -> Observed:

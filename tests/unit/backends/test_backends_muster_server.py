@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.backends.muster_server.answers import ToldJob
 from muster.backends.muster_server.observing import observations, read_jobs
 from muster.ports.backend import Observation, Phase
 
@@ -29,7 +30,7 @@ def told(state: str, task_state: str, **more: Any) -> dict[str, Any]:
 
 
 def observed(document: dict[str, Any]) -> Observation:
-    (job,) = read_jobs([document]).values()
+    (job,) = read_jobs([ToldJob.model_validate(document)]).values()
     (found,) = observations(job, "handle", "far")
     return found
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.fast
 class Listener:
     changes: int = 0
 
-    def task_observed(self, observation: Observation) -> None:
+    def task_observed(self, cluster: str, observation: Observation) -> None:
         raise AssertionError(observation)
 
     def nodes_changed(self, cluster: str) -> None:

@@ -266,12 +266,12 @@ class AgentPool:
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
         self._logs.status_changed(status)
         if self._listener is not None:
-            self._listener.task_observed(observation(agent, status))
+            self._listener.task_observed(self.cluster, observation(agent, status))
 
     async def _stop(self, task: TaskRef, grace_s: float) -> None:
         answer = await self._agent(task.node).ask("stop", task=task.task_id, grace_s=grace_s)
         if answer.get("phase") == "unknown" and self._listener is not None:
-            self._listener.task_observed(Observation(task.task_id, Phase.ENDED, stopped=True))
+            self._listener.task_observed(self.cluster, Observation(task.task_id, Phase.ENDED, stopped=True))
 
     async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
         answer = await agent.ask("list")

@@ -580,7 +580,7 @@ class KubernetesBackend:
 
     def _tell(self, observation: Observation) -> None:
         if self._listener is not None:
-            self._listener.task_observed(self._with_usage(observation))
+            self._listener.task_observed(self.cluster, self._with_usage(observation))
 
     def _with_usage(self, seen: Observation) -> Observation:
         """An end with what the task used, as far as it was sampled."""

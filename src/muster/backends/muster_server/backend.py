@@ -5,10 +5,12 @@ import json
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
 
+from muster.backends.muster_server.answers import ToldJobs, ToldStop, ToldSubmission
 from muster.backends.muster_server.connection import OtherServer
 from muster.backends.muster_server.logs import OtherLogs
 from muster.backends.muster_server.observing import OtherJob, observations
@@ -45,6 +47,8 @@ from muster.ports.capabilities import Capabilities, PastEnd, TaskRef, TaskSecret
 
 _log = structlog.get_logger("backends.muster_server")
 _WATCH_S = 25.0
+_BETWEEN_ANSWERS_S = 0.02
+"""What happens in quick succession there is heard of together."""
 _LOOK_WAIT_S = 3.0
 _HIDDEN = "***"
 
@@ -60,13 +64,15 @@ class OtherServerBackend:
         archives: Archives,
         *,
         installation: str,
+        log_bytes: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cluster = settings.name
         self.settings = settings
-        self._archives, self._own, self._clock = archives, installation, clock
+        self._archives, self._own, self._log_bytes, self._clock = archives, installation, log_bytes, clock
         self._listener: BackendListener | None = None
         self._errands: set[asyncio.Task[None]] = set()
+        self._under_way: set[str] = set()
         self._watching: asyncio.Task[None] | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -83,7 +89,7 @@ class OtherServerBackend:
         self._way = Way(self._own, self.cluster, self._options.cluster)
         self._server = server
         self._packages = PackageTransfer(server)
-        self._logs = OtherLogs(server, self._job_of)
+        self._logs = OtherLogs(server, self._job_of, self._log_bytes)
         self._outputs = OtherOutputs(server, self._job_of)
         self._commands = OtherCommands(server, self._job_of)
         self._connections = OtherConnections(server, self._job_of)
@@ -183,7 +189,7 @@ class OtherServerBackend:
         before = self._view.pool, list(self._view.nodes), self._view.problem
         was_away = self._view.pool is None
         try:
-            await self._take(await ask_jobs(self._server, self._way))
+            self._take(await ask_jobs(self._server, self._way))
             self._view.is_circle = False
             if said := circle(self._view, self._own, self._options.shown_servers):
                 self._view.lose(said)
@@ -191,7 +197,7 @@ class OtherServerBackend:
             else:
                 await ask_capacity(self._server, self._view, self._options)
             self._looked_at = self._clock()
-        except (MusterError, LookupError, ValueError) as error:
+        except MusterError as error:
             self._away(error)
             return
         if self._listener is None:
@@ -202,11 +208,10 @@ class OtherServerBackend:
             _log.info("the other server answers", cluster=self.cluster, installation=self._view.installation)
             self._listener.reconnected(self.cluster, None)
 
-    def _away(self, error: Exception) -> None:
-        why = error.message if isinstance(error, MusterError) else f"its answer cannot be read: {error!r}"
-        if self._view.problem != why:
-            _log.warning("the other server is away", cluster=self.cluster, error=why)
-            self._view.lose(why)
+    def _away(self, error: MusterError) -> None:
+        if self._view.problem != error.message:
+            _log.warning("the other server is away", cluster=self.cluster, error=error.message)
+            self._view.lose(error.message)
             if self._listener is not None:
                 self._listener.nodes_changed(self.cluster)
         if self._listener is not None:
@@ -271,7 +276,7 @@ class OtherServerBackend:
         except Unreachable as error:
             self._away(error)
             raise
-        job = str(answer.json()["id"])
+        job = answer.read(ToldSubmission).id
         self._handed[launch.gang.key] = job
         return job
 
@@ -295,7 +300,7 @@ class OtherServerBackend:
         names = {worker_name(task): task for task in tasks}
         body = {"tasks": list(names), "grace": grace_s}
         try:
-            answer = (await self._server.request("POST", f"/jobs/{job}/stop-tasks", body=body)).json()
+            answer = (await self._server.request("POST", f"/jobs/{job}/stop-tasks", body=body)).read(ToldStop)
         except NotFound:
             for task in tasks:
                 self._tell(Observation(task.task_id, Phase.ENDED, task.handle, stopped=True))
@@ -303,14 +308,14 @@ class OtherServerBackend:
         except Unreachable as error:
             self._away(error)
             raise
-        return [names[name].task_id for name in answer["waiting"]]
+        return [task.task_id for name, task in names.items() if name in answer.waiting]
 
     # Observing
 
     async def observe_all(self, node: str | None = None) -> Observed:
         try:
-            await self._take(await ask_jobs(self._server, self._way))
-        except (MusterError, LookupError, ValueError) as error:
+            self._take(await ask_jobs(self._server, self._way))
+        except MusterError as error:
             self._away(error)
             return Observed((), Scope())
         if self._view.pool is None:
@@ -318,15 +323,15 @@ class OtherServerBackend:
         self._watch()
         return Observed(tuple(self._observations()), Scope(everything=True))
 
-    async def _take(self, told: Mapping[str, Any]) -> None:
+    def _take(self, told: ToldJobs) -> None:
         self._view.take_jobs(told)
         listed = self._view.jobs
         self._handed = {key: job for key, job in self._handed.items() if key not in listed}
         for job in listed.values():
             if job.is_back_in_queue:
-                self._spawn(self._end(job))
+                self._spawn_once(f"end {job.id}", partial(self._end, job))
             elif job.is_over and self._settled.issuperset(job.task_ids()):
-                self._spawn(self._let_go(job.id))
+                self._spawn_once(f"let go {job.id}", partial(self._let_go, job.id))
 
     def _observations(self) -> list[Observation]:
         return [
@@ -347,9 +352,9 @@ class OtherServerBackend:
             try:
                 asked = set(self._handed)
                 known = "" if asked else self._view.tag
-                await self._take(await ask_jobs(self._server, self._way, known=known, wait_s=_WATCH_S))
+                self._take(await ask_jobs(self._server, self._way, known=known, wait_s=_WATCH_S))
                 self._handed = {key: job for key, job in self._handed.items() if key not in asked}
-            except (MusterError, LookupError, ValueError) as error:
+            except MusterError as error:
                 self._away(error)
                 tries += 1
                 await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=10.0))
@@ -357,6 +362,7 @@ class OtherServerBackend:
             tries = 0
             for seen in self._observations():
                 self._tell(seen)
+            await asyncio.sleep(_BETWEEN_ANSWERS_S)
 
     async def removed(self, tasks: Sequence[TaskRef]) -> str:
         """Jobs that the list does not have were deleted there, unless the list is that of somebody else."""
@@ -370,7 +376,7 @@ class OtherServerBackend:
                     f"server {self._view.installation}: put the former address back, or kill the job"
                 )
             try:
-                await self._server.get(f"/jobs/{job}")
+                await self._server.request("GET", f"/jobs/{job}")
             except NotFound:
                 continue
             raise Unreachable(
@@ -385,7 +391,7 @@ class OtherServerBackend:
         self._settled.add(task.task_id)
         job = self._view.jobs.get(_key_of(task.task_id))
         if job is not None and self._settled.issuperset(job.task_ids()):
-            self._spawn(self._let_go(job.id))
+            self._spawn_once(f"let go {job.id}", partial(self._let_go, job.id))
 
     async def _let_go(self, job: str) -> None:
         """If it is not heard, it is said again with the next list that still has the job."""
@@ -431,7 +437,7 @@ class OtherServerBackend:
             return job
         key = _key_of(task.task_id)
         if key not in self._handed and key not in self._view.jobs:
-            await self._take(await ask_jobs(self._server, self._way))
+            self._take(await ask_jobs(self._server, self._way))
         if key in self._view.jobs:
             return self._view.jobs[key].id
         if key in self._handed:
@@ -440,13 +446,19 @@ class OtherServerBackend:
 
     def _tell(self, observation: Observation) -> None:
         if self._listener is not None:
-            self._listener.task_observed(observation)
+            self._listener.task_observed(self.cluster, observation)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         errand = asyncio.create_task(work)
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)
         return errand
+
+    def _spawn_once(self, name: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Nothing that is still under way by this name is begun again: the next answer may ask for it once more."""
+        if name not in self._under_way:
+            self._under_way.add(name)
+            self._spawn(begin()).add_done_callback(lambda _: self._under_way.discard(name))
 
 
 def worker_name(task: TaskRef) -> str:

@@ -4,18 +4,15 @@ against. Pure."""
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from muster.backends.muster_server.answers import ToldCluster, ToldNode, ToldShare, ToldVirtualCluster
 from muster.backends.muster_server.observing import OtherJob
 from muster.domain.nodes import EngineUse, Node, NodeState, OthersUse
 from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.resources import Capacity, Device, ExtendedDevice
 from muster.lib.nearest import nearest
-from muster.lib.quantities import parse_bytes, parse_cpu
 
 _GIVING = (NodeState.READY,)
-
-Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +20,24 @@ class Place:
     """A cluster of the other server."""
 
     physical: str
-    virtual: Told | None = None
+    virtual: ToldVirtualCluster | None = None
     """None if jobs go to the physical cluster itself."""
 
 
-def find_place(name: str, virtual: Sequence[Told], physical: Sequence[Told]) -> Place | str:
+def find_place(name: str, virtual: Sequence[ToldVirtualCluster], physical: Sequence[ToldCluster]) -> Place | str:
     """The cluster of this name, or what is wrong with it."""
-    found = next((one for one in virtual if one["name"] == name), None)
+    found = next((one for one in virtual if one.name == name), None)
     if found is not None:
-        return Place(str(found["cluster"]), found)
-    if any(one["name"] == name for one in physical):
+        return Place(found.cluster, found)
+    if any(one.name == name for one in physical):
         return Place(name)
-    names = [str(one["name"]) for one in (*virtual, *physical)]
+    names = [*(one.name for one in virtual), *(one.name for one in physical)]
     guess = nearest(name, names)
     hint = f"did you mean {guess}?" if guess else f"it has {', '.join(names) or 'none that its user may use'}"
     return f"the other server has no cluster {name!r}: {hint}"
 
 
-def nodes_of(cluster: str, told: Sequence[Told], jobs: Iterable[OtherJob]) -> list[Node]:
+def nodes_of(cluster: str, told: Sequence[ToldNode], jobs: Iterable[OtherJob]) -> list[Node]:
     own = _own_gpus(jobs)
     return [_node(cluster, one, own) for one in told]
 
@@ -49,65 +46,62 @@ def unreachable(node: Node, why: str) -> Node:
     return Node(node.name, node.cluster, node.address, node.capacity, NodeState.UNREACHABLE, why)
 
 
-def pool_of(place: Place, told: Sequence[Told], jobs: Sequence[OtherJob], head_start: int) -> Pool:
+def pool_of(place: Place, told: Sequence[ToldNode], jobs: Sequence[OtherJob], head_start: int) -> Pool:
     """The total counts all nodes, also those that are away and may come back. Of each resource, others hold what is
     used beyond our own jobs."""
-    ready = [one for one in told if one["state"] in _GIVING]
+    ready = [one for one in told if one.state in _GIVING]
     largest = _largest(told)
     total, there = _sum(told), _sum(ready)
     used, own = _used(ready), _own(jobs, told)
     available = _less(there, _less(used, own))
     if place.virtual is not None:
         total = _capped(total, place.virtual, PoolCapacity())
-        available = _capped(available, place.virtual, _less(_share(place.virtual["used"]), own))
+        available = _capped(available, place.virtual, _less(_share(place.virtual.used), own))
     gpus = {model: count * head_start for model, count in largest.gpus.items()}
     more = PoolCapacity(largest.cpu_m * head_start, largest.memory_bytes * head_start, gpus)
     return Pool(total, _least(available, total), _least(largest, total), more)
 
 
-def _node(cluster: str, told: Told, own: frozenset[tuple[str, int]]) -> Node:
-    name = str(told["name"])
-    devices = tuple(
-        Device(gpu["index"], gpu["model"], out_of_service=gpu["outOfService"] or "") for gpu in told["gpus"]
-    )
-    extended = tuple(ExtendedDevice(one["resource"], one["index"], ()) for one in told["devices"])
-    taken = tuple(gpu["index"] for gpu in told["gpus"] if gpu["used"])
-    others = OthersUse(gpus=sum((name, index) not in own for index in taken))
+def _node(cluster: str, told: ToldNode, own: frozenset[tuple[str, int]]) -> Node:
+    devices = tuple(Device(gpu.index, gpu.model, out_of_service=gpu.out_of_service or "") for gpu in told.gpus)
+    extended = tuple(ExtendedDevice(one.resource, one.index, ()) for one in told.devices)
+    taken = tuple(gpu.index for gpu in told.gpus if gpu.used)
+    others = OthersUse(gpus=sum((told.name, index) not in own for index in taken))
     return Node(
-        name,
+        told.name,
         cluster,
-        told["address"],
-        Capacity(parse_cpu(told["cpu"]["total"]), told["memory"]["total"], devices, extended=extended),
-        NodeState(told["state"]),
-        told["note"],
-        labels=dict(told["labels"]),
-        use=EngineUse(parse_cpu(told["cpu"]["used"]), told["memory"]["used"], taken, others),
+        told.address,
+        Capacity(told.cpu.total, told.memory.total, devices, extended=extended),
+        told.state,
+        told.note,
+        labels=told.labels,
+        use=EngineUse(told.cpu.used, told.memory.used, taken, others),
     )
 
 
-def _sum(nodes: Iterable[Told]) -> PoolCapacity:
+def _sum(nodes: Iterable[ToldNode]) -> PoolCapacity:
     cpu_m = memory_bytes = 0
     gpus: Counter[str] = Counter()
     extended: Counter[str] = Counter()
     for node in nodes:
-        cpu_m += parse_cpu(node["cpu"]["total"])
-        memory_bytes += node["memory"]["total"]
-        gpus.update(gpu["model"] for gpu in node["gpus"] if not gpu["outOfService"])
-        extended.update(one["resource"] for one in node["devices"] if not one["outOfService"])
+        cpu_m += node.cpu.total
+        memory_bytes += node.memory.total
+        gpus.update(gpu.model for gpu in node.gpus if not gpu.out_of_service)
+        extended.update(one.resource for one in node.devices if not one.out_of_service)
     return PoolCapacity(cpu_m, memory_bytes, dict(gpus), dict(extended))
 
 
-def _used(nodes: Iterable[Told]) -> PoolCapacity:
+def _used(nodes: Iterable[ToldNode]) -> PoolCapacity:
     listed = list(nodes)
     return PoolCapacity(
-        sum(parse_cpu(node["cpu"]["used"]) for node in listed),
-        sum(node["memory"]["used"] for node in listed),
-        dict(Counter(gpu["model"] for node in listed for gpu in node["gpus"] if gpu["used"])),
-        dict(Counter(one["resource"] for node in listed for one in node["devices"] if one["job"])),
+        sum(node.cpu.used for node in listed),
+        sum(node.memory.used for node in listed),
+        dict(Counter(gpu.model for node in listed for gpu in node.gpus if gpu.used)),
+        dict(Counter(one.resource for node in listed for one in node.devices if one.job)),
     )
 
 
-def _largest(nodes: Sequence[Told]) -> PoolCapacity:
+def _largest(nodes: Sequence[ToldNode]) -> PoolCapacity:
     each = [_sum([node]) for node in nodes]
     return PoolCapacity(
         max((one.cpu_m for one in each), default=0),
@@ -124,52 +118,52 @@ def _most(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return found
 
 
-def _own(jobs: Sequence[OtherJob], nodes: Sequence[Told]) -> PoolCapacity:
+def _own(jobs: Sequence[OtherJob], nodes: Sequence[ToldNode]) -> PoolCapacity:
     """What our own jobs hold."""
-    models = {(node["name"], gpu["index"]): gpu["model"] for node in nodes for gpu in node["gpus"]}
+    models = {(node.name, gpu.index): gpu.model for node in nodes for gpu in node.gpus}
     live = [job.told for job in jobs if not job.is_over]
     return PoolCapacity(
-        sum(parse_cpu(job["cpu"]) for job in live),
-        sum(job["memoryBytes"] for job in live),
+        sum(job.cpu for job in live),
+        sum(job.memory_bytes for job in live),
         dict(Counter(models[gpu] for gpu in _own_gpus(jobs) if gpu in models)),
     )
 
 
 def _own_gpus(jobs: Iterable[OtherJob]) -> frozenset[tuple[str, int]]:
     return frozenset(
-        (task["node"], index)
+        (task.node or "", index)
         for job in jobs
-        for task in job.told["tasks"]
-        if task["endedAt"] is None
-        for index in task["gpus"]
+        for task in job.told.tasks
+        if task.ended_at is None
+        for index in task.gpus
     )
 
 
-def _capped(capacity: PoolCapacity, virtual: Told, others: PoolCapacity) -> PoolCapacity:
+def _capped(capacity: PoolCapacity, virtual: ToldVirtualCluster, others: PoolCapacity) -> PoolCapacity:
     """What jobs can have of it in the virtual cluster, where others have so much. For CPU and memory, 0 means that
     there is no limit."""
-    most = virtual["max"]
-    if most is None and virtual["borrow"]:
+    most = virtual.max
+    if most is None and virtual.borrow:
         return capacity
     if most is None:
-        most = {**virtual["guaranteed"], "cpu": "0", "memory": "0"}
-    cpu_m, memory_bytes = parse_cpu(most["cpu"]), parse_bytes(most["memory"])
+        most = virtual.guaranteed.model_copy(update={"cpu": 0, "memory": 0})
+    cpu_m, memory_bytes = most.cpu, most.memory
     return PoolCapacity(
         min(capacity.cpu_m, max(0, cpu_m - others.cpu_m)) if cpu_m else capacity.cpu_m,
         min(capacity.memory_bytes, max(0, memory_bytes - others.memory_bytes))
         if memory_bytes
         else capacity.memory_bytes,
         {
-            model: min(count, max(0, int(most["gpuModels"].get(model, most["gpu"])) - others.gpus.get(model, 0)))
+            model: min(count, max(0, int(most.gpu_models.get(model, most.gpu)) - others.gpus.get(model, 0)))
             for model, count in capacity.gpus.items()
         },
         capacity.extended,
     )
 
 
-def _share(share: Told) -> PoolCapacity:
-    gpus = {model: int(count) for model, count in share["gpuModels"].items()}
-    return PoolCapacity(parse_cpu(share["cpu"]), parse_bytes(share["memory"]), gpus)
+def _share(share: ToldShare) -> PoolCapacity:
+    gpus = {model: int(count) for model, count in share.gpu_models.items()}
+    return PoolCapacity(share.cpu, share.memory, gpus)
 
 
 def _less(first: PoolCapacity, second: PoolCapacity) -> PoolCapacity:

@@ -1,15 +1,17 @@
-"""Requests to the other server, at whichever of its addresses answers."""
+"""Requests to the other server, at whichever of its addresses answers. No answer takes longer or more memory than it is
+allowed to: the other server may be broken, or in the hands of somebody else."""
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 from httpx2.websockets import AsyncWebSocketSession, WebSocketUpgradeError
 
+from muster.backends.muster_server.answers import T, read
 from muster.backends.muster_server.options import OtherServerOptions
 from muster.domain.errors import Conflict, NotFound, Rejected, Unreachable
 from muster.domain.failures.exit_causes import REFUSED
@@ -19,7 +21,10 @@ ANSWER_S = 15.0
 """A server that does not answer within this is away."""
 _CONNECT_S = 5.0
 _PROBLEMS_SHOWN = 5
+_PROBLEM_LETTERS = 2000
 _MESSAGE_BYTES = 1 << 20
+_ANSWER_BYTES = 16 << 20
+_PROBLEM_BYTES = 64 << 10
 _TRY_ANOTHER = (502, 503, 504)
 
 
@@ -29,8 +34,9 @@ class Answer:
     content: bytes
     headers: Mapping[str, str]
 
-    def json(self) -> Any:
-        return json.loads(self.content)
+    def read(self, model: type[T]) -> T:
+        """Raises Unreachable if it is something else: asking again may help, and nothing is known."""
+        return read(model, self.content)
 
 
 class OtherServer:
@@ -64,28 +70,30 @@ class OtherServer:
         for turn in range(len(servers)):
             place = (self._first + turn) % len(servers)
             try:
-                answer = await self._client(servers[place]).request(
-                    method,
-                    API + path,
-                    params=params,
-                    content=content,
-                    headers={**sent, **self._authorization()},
-                    timeout=httpx2.Timeout(within_s, connect=_CONNECT_S),
-                )
+                async with asyncio.timeout(within_s + _CONNECT_S):
+                    async with self._client(servers[place]).stream(
+                        method,
+                        API + path,
+                        params=params,
+                        content=content,
+                        headers={**sent, **self._authorization()},
+                        timeout=httpx2.Timeout(within_s, connect=_CONNECT_S),
+                    ) as response:
+                        answer = Answer(response.status_code, await _content(response), response.headers)
             except (httpx2.HTTPError, OSError) as error:
                 failures.append(f"{servers[place]}: {_words(error)}")
                 continue
-            if answer.status_code in _TRY_ANOTHER and turn < len(servers) - 1:
-                failures.append(f"{servers[place]}: {_detail(answer.content) or answer.status_code}")
+            if answer.status in _TRY_ANOTHER and turn < len(servers) - 1:
+                failures.append(f"{servers[place]}: {_detail(answer.content) or answer.status}")
                 continue
             self._first = place
-            if answer.status_code >= 400:
-                raise self._error(servers[place], answer.status_code, answer.content)
-            return Answer(answer.status_code, answer.content, answer.headers)
+            if answer.status >= 400:
+                raise self._error(servers[place], answer.status, answer.content)
+            return answer
         raise Unreachable(f"the other Muster server does not answer: {'; '.join(failures)}")
 
-    async def get(self, path: str, params: Mapping[str, str | int | float] | None = None) -> Any:
-        return (await self.request("GET", path, params=params)).json()
+    async def get(self, model: type[T], path: str, params: Mapping[str, str | int | float] | None = None) -> T:
+        return (await self.request("GET", path, params=params)).read(model)
 
     @asynccontextmanager
     async def download(self, path: str, params: Mapping[str, str | int] | None = None) -> AsyncIterator["Download"]:
@@ -97,7 +105,7 @@ class OtherServer:
                 "GET", API + path, params=params, headers=self._authorization(), timeout=timeout
             ) as answer:
                 if answer.status_code >= 400:
-                    raise self._error(server, answer.status_code, await answer.aread())
+                    raise self._error(server, answer.status_code, await _content(answer))
                 yield Download(answer)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise Unreachable(f"the answer of {server} ended early: {_words(error)}") from error
@@ -131,7 +139,7 @@ class OtherServer:
                 base_url=server,
                 verify=_certificates(self._options),
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=16),
-                headers={"User-Agent": "muster"},
+                headers={"User-Agent": "muster", "Accept-Encoding": "identity"},
                 trust_env=False,
             )
         return self._clients[server]
@@ -183,22 +191,38 @@ def _detail(content: bytes) -> str:
     """What a problem says, with its first parts."""
     try:
         told = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content[:200].decode(errors="replace").strip()
     if not isinstance(told, dict):
         return ""
     found = [str(told.get("detail") or told.get("title") or "")]
-    for item in (told.get("problems") or ())[:_PROBLEMS_SHOWN]:
+    problems = told.get("problems")
+    for item in problems[:_PROBLEMS_SHOWN] if isinstance(problems, list) else ():
+        if not isinstance(item, dict):
+            continue
         path, message, hint = (str(item.get(key) or "") for key in ("path", "message", "hint"))
         found.append(": ".join(part for part in (path, message) if part) + (f" ({hint})" if hint else ""))
     if told.get("hint"):
         found.append(str(told["hint"]))
-    return "; ".join(part.rstrip(".") for part in found if part)
+    return "; ".join(part[:_PROBLEM_LETTERS].rstrip(".") for part in found if part)
+
+
+async def _content(answer: httpx2.Response) -> bytes:
+    """All that was answered. A problem is cut; anything else that is too long is none."""
+    most = _ANSWER_BYTES if answer.status_code < 400 else _PROBLEM_BYTES
+    content = bytearray()
+    async for piece in answer.aiter_bytes():
+        content += piece
+        if len(content) > most and answer.status_code >= 400:
+            return bytes(content[:most])
+        if len(content) > most:
+            raise httpx2.DecodingError(f"the answer is longer than {most} bytes", request=answer.request)
+    return bytes(content)
 
 
 async def _body(answer: httpx2.Response) -> bytes:
     try:
-        return await answer.aread()
+        return await _content(answer)
     except (httpx2.HTTPError, httpx2.StreamError):
         return b""
 

@@ -3,6 +3,7 @@
 import asyncio
 
 from muster.backends.kinds import Examination
+from muster.backends.muster_server.answers import ToldUser
 from muster.backends.muster_server.connection import OtherServer
 from muster.backends.muster_server.options import OtherServerOptions, other_server_options
 from muster.backends.muster_server.server_view import ServerView, ask_capacity, ask_jobs
@@ -28,7 +29,7 @@ async def _examine(cluster: PhysicalCluster, options: OtherServerOptions) -> Exa
     server, view = OtherServer(options), ServerView(cluster.name)
     try:
         view.take_jobs(await ask_jobs(server, Way(_NOBODY, cluster.name, options.cluster)))
-        scope = str((await server.get("/whoami")).get("scope") or "admin")
+        scope = (await server.get(ToldUser, "/whoami")).scope or "admin"
         await ask_capacity(server, view, options)
     finally:
         await server.close()

@@ -12,7 +12,12 @@ def _builder(site: Site) -> Builder:
     """Servers that hand nothing on start faster without the HTTP client."""
     from muster.backends.muster_server.backend import OtherServerBackend
 
-    return partial(OtherServerBackend, archives=site.archives, installation=installation_of(site.identity))
+    return partial(
+        OtherServerBackend,
+        archives=site.archives,
+        installation=installation_of(site.identity),
+        log_bytes=site.log_bytes,
+    )
 
 
 def _examine(cluster: PhysicalCluster) -> Examination:

@@ -3,21 +3,23 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from muster.backends.agents.output_collection import is_safe
+from muster.backends.muster_server.answers import ToldOutputs, ToldSize
 from muster.backends.muster_server.connection import OtherServer
 from muster.backends.muster_server.logs import Find
 from muster.domain.errors import BackendError
 from muster.domain.output_patterns import matches
-from muster.lib.clock import from_iso
 from muster.ports.capabilities import Collected, OutputFile, TaskRef
 
 _COMPLETE_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.2
+_FETCH_S = 60.0
+_SLOWEST_BYTES_S = 16 << 10
+"""What comes more slowly than this is given up."""
 
 
 class OtherOutputs:
@@ -35,53 +37,64 @@ class OtherOutputs:
         is_alone = await self._is_alone(job)
         prefix = "" if is_alone else f"{worker}/"
         files: list[OutputFile] = []
-        left_out: list[str] = [path.removeprefix(prefix) for path in listing["leftOut"] if str(path).startswith(prefix)]
-        for item in listing["items"]:
-            path = str(item["path"])
+        left_out: list[str] = [path.removeprefix(prefix) for path in listing.left_out if path.startswith(prefix)]
+        for item in listing.items:
+            path = item.path
             if not path.startswith(prefix) or not any(matches(one, path.removeprefix(prefix)) for one in patterns):
                 continue
             own = path.removeprefix(prefix)
             place = _inside(target, own)
-            file = OutputFile(own, item["size"], from_iso(item["modifiedAt"]), item["sha256"])
+            file = OutputFile(own, item.size, item.modified_at, item.sha256)
             if not admit(file.size):
                 left_out.append(own)
                 continue
             if not await asyncio.to_thread(_is_there, place, file):
                 await self._fetch(job, path, place, file)
             files.append(file)
-        problems = [str(text) for text in listing["problems"] if is_alone or worker in str(text)]
+        problems = [text for text in listing.problems if is_alone or worker in text]
         return Collected(tuple(files), tuple(left_out), problem="; ".join(problems))
 
-    async def _complete(self, job: str) -> Mapping[str, Any]:
+    async def _complete(self, job: str) -> ToldOutputs:
         """The list of what the first attempt left. It may take a moment until all is collected there."""
         deadline = asyncio.get_running_loop().time() + _COMPLETE_WITHIN_S
         while True:
-            listing: Mapping[str, Any] = await self._server.get(f"/jobs/{job}/outputs", {"attempt": 1})
-            if listing["complete"]:
+            listing = await self._server.get(ToldOutputs, f"/jobs/{job}/outputs", {"attempt": 1})
+            if listing.complete:
                 return listing
             if asyncio.get_running_loop().time() > deadline:
-                why = "; ".join(str(text) for text in listing["problems"])
+                why = "; ".join(listing.problems)
                 raise BackendError(f"the other server has not collected all outputs yet{': ' + why if why else ''}")
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _is_alone(self, job: str) -> bool:
         """Whether the job has one task: then paths do not begin with its name."""
-        return int((await self._server.get(f"/jobs/{job}"))["tasks"]) <= 1
+        return (await self._server.get(ToldSize, f"/jobs/{job}")).tasks <= 1
 
     async def _fetch(self, job: str, path: str, place: Path, file: OutputFile) -> None:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
         partial = place.with_name(f"{place.name}.partial")
-        digest = hashlib.sha256()
+        try:
+            async with asyncio.timeout(_FETCH_S + file.size / _SLOWEST_BYTES_S):
+                is_whole = await self._download(job, path, partial, file)
+            if not is_whole:
+                raise BackendError(f"the output {path} came with other bytes than it was listed with")
+            os.utime(partial, (file.mtime, file.mtime))
+            await asyncio.to_thread(partial.replace, place)
+        finally:
+            await asyncio.to_thread(partial.unlink, missing_ok=True)
+
+    async def _download(self, job: str, path: str, partial: Path, file: OutputFile) -> bool:
+        """Whether it is what was listed. More than that is not written."""
+        digest, left = hashlib.sha256(), file.size
         with await asyncio.to_thread(partial.open, "wb") as written:
             async with self._server.download(f"/jobs/{job}/outputs/{quote(path)}", {"attempt": 1}) as download:
                 async for piece in download.pieces():
+                    left -= len(piece)
+                    if left < 0:
+                        return False
                     digest.update(piece)
                     await asyncio.to_thread(written.write, piece)
-        if digest.hexdigest() != file.sha256:
-            await asyncio.to_thread(partial.unlink)
-            raise BackendError(f"the output {path} came with other bytes than it was listed with")
-        os.utime(partial, (file.mtime, file.mtime))
-        await asyncio.to_thread(partial.replace, place)
+        return not left and digest.hexdigest() == file.sha256
 
 
 def _inside(target: Path, path: str) -> Path:

@@ -4,8 +4,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
+from muster.backends.muster_server.answers import ToldPackage
 from muster.backends.muster_server.connection import OtherServer
 from muster.domain.errors import BackendError, Conflict, NotFound
 from muster.lib.quantities import about_bytes
@@ -37,19 +37,19 @@ class PackageTransfer:
 
     async def _send(self, digest: str, path: Path) -> None:
         told = await self._status(digest)
-        if told["complete"]:
+        if told.complete:
             return
         try:
             size = await asyncio.to_thread(lambda: path.stat().st_size)
-            while not told["complete"]:
-                received = int(told["received"])
+            while not told.complete:
+                received = told.received
                 self._sending[digest] = received, size
                 piece = await asyncio.to_thread(_piece, path, received)
                 told = await self._put(digest, received, size, piece)
         except OSError as error:
             raise BackendError(f"the package {digest[:12]} cannot be read here: {error.strerror}") from error
 
-    async def _put(self, digest: str, offset: int, size: int, piece: bytes) -> dict[str, Any]:
+    async def _put(self, digest: str, offset: int, size: int, piece: bytes) -> ToldPackage:
         try:
             answer = await self._server.request(
                 "PUT",
@@ -61,13 +61,13 @@ class PackageTransfer:
             )
         except Conflict:  # somebody else sends it, too
             return await self._status(digest)
-        return dict(answer.json())
+        return answer.read(ToldPackage)
 
-    async def _status(self, digest: str) -> dict[str, Any]:
+    async def _status(self, digest: str) -> ToldPackage:
         try:
-            return dict(await self._server.get(f"/packages/{digest}"))
+            return await self._server.get(ToldPackage, f"/packages/{digest}")
         except NotFound:
-            return {"complete": False, "received": 0}
+            return ToldPackage(complete=False, received=0)
 
 
 def _piece(path: Path, offset: int) -> bytes:

@@ -9,7 +9,7 @@ from muster.backends.muster_server.task_sockets import TaskSocket, task_socket
 from muster.ports.capabilities import CommandEnd, CommandOutput, CommandSession, TaskRef, Terminal
 
 _INPUT = b"\0"
-_STREAMS = {1: "stdout", 2: "stderr"}
+_STREAMS = {b"\1": "stdout", b"\2": "stderr"}
 _PIECE_BYTES = 32 << 10
 
 
@@ -46,8 +46,9 @@ class _Session:
     async def output(self) -> AsyncGenerator[CommandOutput | CommandEnd]:
         while True:
             told = await self._socket.receive()
-            if isinstance(told, bytes):
-                yield CommandOutput(_STREAMS[told[0]], told[1:])
-            elif told.get("type") == "end":
-                yield CommandEnd(int(told["exitCode"]), task_ended=bool(told.get("taskEnded")))
+            if isinstance(told, bytes) and told[:1] in _STREAMS:
+                yield CommandOutput(_STREAMS[told[:1]], told[1:])
+            elif isinstance(told, dict) and told.get("type") == "end":
+                code = told.get("exitCode")
+                yield CommandEnd(code if isinstance(code, int) else 1, task_ended=bool(told.get("taskEnded")))
                 return

@@ -15,6 +15,7 @@ from muster.domain.errors import BackendError, Conflict, NotFound, Rejected, Unr
 from muster.domain.failures.exit_causes import REFUSED
 from muster.ports.capabilities import TaskRef
 
+_MESSAGE_LENGTH = 4 << 20
 _UNREACHABLE = ("unavailable", "backend-error", "storage-full", "too-many-requests")
 
 
@@ -39,11 +40,16 @@ class TaskSocket:
         """Bytes, or what the server says. Raises what it says if it cannot go on."""
         parts: list[bytes] = []
         texts: list[str] = []
+        left = _MESSAGE_LENGTH
         while True:
             try:
                 event = await self._socket.receive()
             except (WebSocketDisconnect, WebSocketNetworkError) as error:
                 raise Unreachable("the other server closed the connection to the task") from error
+            if isinstance(event, BytesMessage | TextMessage):
+                left -= len(event.data)
+            if left < 0:
+                raise Unreachable("the other server sent a longer message than there is")
             if isinstance(event, BytesMessage):
                 parts.append(bytes(event.data))
                 if event.message_finished:
@@ -51,7 +57,7 @@ class TaskSocket:
             elif isinstance(event, TextMessage):
                 texts.append(event.data)
                 if event.message_finished:
-                    return _checked(json.loads("".join(texts)))
+                    return _checked(_read("".join(texts)))
 
 
 @asynccontextmanager
@@ -71,6 +77,16 @@ async def task_socket(
         if isinstance(answer, bytes) or answer.get("type") != "started":
             raise BackendError("the other server did not say that it has begun")
         yield socket
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise Unreachable("what the other server said of the task cannot be read")
+    return told
 
 
 def _checked(told: dict[str, Any]) -> dict[str, Any]:

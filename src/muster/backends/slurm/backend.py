@@ -642,7 +642,7 @@ class SlurmBackend:
 
     def _tell(self, seen: Observation) -> None:
         if self._listener is not None:
-            self._listener.task_observed(seen)
+            self._listener.task_observed(self.cluster, seen)
 
     def _spawn(self, errand: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(errand)

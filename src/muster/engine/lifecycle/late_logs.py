@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from muster.domain.errors import MusterError, NotFound
+from muster.domain.errors import MusterError
 from muster.domain.jobs import HOLDING
 from muster.domain.tasks import Task, job_id_of
 from muster.engine.context import Context
@@ -29,14 +29,9 @@ def is_past_attempt(context: Context, observation: Observation) -> bool:
     return entry is None or not isinstance(entry.job.state, HOLDING) or observation.task_id not in entry.tasks
 
 
-async def handle_late(context: Context, observation: Observation) -> None:
-    """Stop a task of a past attempt that a backend has reported by itself, or collect its log if it has ended."""
-    job_id = job_id_of(observation.task_id)
-    entry = context.open_jobs.get(job_id)
-    try:
-        cluster = entry.job.cluster if entry is not None else (await context.store.job(job_id)).cluster
-    except NotFound:
-        return  # the next reconciliation finds it, and knows the cluster
+async def handle_late(context: Context, cluster: str, observation: Observation) -> None:
+    """Stop a task of a past attempt that the backend of this cluster has reported by itself, or collect its log if it
+    has ended."""
     if cluster not in context.backends:
         return
     if observation.phase in ENDED_PHASES:
@@ -66,6 +61,9 @@ async def collect_late(context: Context, cluster: str, seen: Sequence[Observatio
 async def _collect(context: Context, cluster: str, observation: Observation, task: Task | None) -> None:
     if not is_past_attempt(context, observation):
         return
+    if task is not None and not await _ran_there(context, cluster, observation, task):
+        _log.warning("a cluster reports a task of another cluster", task=task.id, cluster=cluster)
+        return
     if task is not None and task.log is None:
         if observation.metrics_bytes:
             context.reported_metrics.sizes[task.id] = observation.metrics_bytes
@@ -80,3 +78,13 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
         task = kept
     if task is None or not await outputs.collect_late(context, task):
         context.settled(cluster, TaskRef(observation.task_id, observation.handle, observation.node or ""))
+
+
+async def _ran_there(context: Context, cluster: str, observation: Observation, task: Task) -> bool:
+    """Whether this cluster had been given the task. A job may have been moved to another one since."""
+    entry = context.open_jobs.get(task.job_id)
+    job = entry.job if entry is not None else await context.store.job(task.job_id)
+    if job.cluster == cluster:
+        return True
+    place = observation.handle, observation.node or ""
+    return task.attempt < job.attempt and place == (task.handle, task.placement.node)

@@ -45,9 +45,10 @@ GATHER_S = 0.005
 
 
 def receive(context: Context, observation: Observation) -> None:
-    """Take an observation that a backend reports on the event loop. One that belongs to no open job is ignored."""
+    """Take an observation on the event loop. One that belongs to no open job is ignored. What backends report is
+    checked before: see `speaks_for_its_own`."""
     entry = context.open_jobs.get(job_id_of(observation.task_id))
-    if entry is None or not speaks_for_its_own(context, observation):
+    if entry is None:
         return
     task = entry.tasks.get(observation.task_id)
     if task is not None and observation.metrics_bytes:
@@ -62,15 +63,21 @@ def receive(context: Context, observation: Observation) -> None:
         asyncio.get_running_loop().call_later(GATHER_S, _look, context, entry)
 
 
-def speaks_for_its_own(context: Context, observation: Observation) -> bool:
-    """Whether the task of this observation was placed on the node that reports it. A node must not end a task of
-    another one. Engines choose the nodes themselves, and may move a task."""
+def speaks_for_its_own(context: Context, cluster: str, observation: Observation) -> bool:
+    """Whether the task of this observation was placed on the cluster and the node that report it. A cluster must not
+    end a task of another one, and a node none of another node. Engines choose the nodes themselves, and may move a
+    task."""
     entry = context.open_jobs.get(job_id_of(observation.task_id))
     task = entry.tasks.get(observation.task_id) if entry is not None else None
-    if entry is None or task is None or not observation.node or not task.placement.node:
+    if entry is None or task is None:
+        return True
+    if entry.job.cluster != cluster:
+        _log.warning("a cluster reports a task of another cluster", task=task.id, cluster=cluster)
+        return False
+    if not observation.node or not task.placement.node:
         return True
     is_right = observation.node == task.placement.node
-    if is_right or context.backends[entry.job.cluster].capabilities.engine is not None:
+    if is_right or context.engine(cluster) is not None:
         return True
     _log.warning("a node reports a task of another node", task=task.id, node=observation.node)
     return False

@@ -69,7 +69,7 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
         if (tasks := _open_tasks(entry, node)) or node is None
     }
     observed = await context.backends[cluster].observe_all(node)
-    known = {seen.task_id: seen for seen in observed.observations if speaks_for_its_own(context, seen)}
+    known = {seen.task_id: seen for seen in observed.observations if speaks_for_its_own(context, cluster, seen)}
     if context.is_held:
         known = await past_ends(context, cluster, observed.scope) | known
     for job_id, tasks in expected.items():
