@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from muster.domain.errors import Invalid
-from muster.engine.data.following import LogCursor, Wanted, follow_job
+from muster.engine.data.following import LogCursor, Unread, Wanted, follow_job
 from muster.engine.data.logs import LogReader, Piece
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import explain
@@ -20,7 +20,7 @@ FOLLOW = Wanted(follow=True)
 
 async def stream(
     lab: Laboratory, job_id: str, wanted: Wanted, cursor: LogCursor | None = None
-) -> AsyncIterator[tuple[LogCursor, Piece]]:
+) -> AsyncIterator[tuple[LogCursor, Piece | Unread]]:
     job = await lab.job(job_id)
     return follow_job(lab.context, LogReader(lab.context), job, wanted, cursor or LogCursor())
 
@@ -30,7 +30,9 @@ async def texts(lab: Laboratory, job_id: str, wanted: Wanted, cursor: LogCursor 
         return [_text(piece) async for _, piece in await stream(lab, job_id, wanted, cursor)]
 
 
-def _text(piece: Piece) -> str:
+def _text(piece: Piece | Unread) -> str:
+    if isinstance(piece, Unread):
+        return f"{piece.task} is not read: {piece.why}"
     data = json.loads(piece.payload)
     return f"{data['task']}: {data['text']}"
 
@@ -137,6 +139,23 @@ async def test_a_job_that_never_ran_has_no_lines(lab: Laboratory) -> None:
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
         LogCursor.parse(text)
+
+
+async def test_that_a_log_cannot_be_read_is_told_once_and_it_is_read_on_later(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec())
+    await lab.becomes(job_id, "Running")
+    lab.backend.prints(f"{job_id}.1.worker.0", "one\n")
+    lab.backend.leave()
+    [said] = await texts(lab, job_id, Wanted())
+    assert said.startswith("job-worker-0 is not read: ")
+    seen: list[str] = []
+    async with asyncio.timeout(DEADLINE_S):
+        async for _, found in await stream(lab, job_id, FOLLOW):
+            seen.append(_text(found))
+            if isinstance(found, Unread):
+                lab.backend.come_back()
+                lab.backend.end(f"{job_id}.1.worker.0", exit_code=0)
+    assert seen == [said, "job-worker-0: one\n"]
 
 
 async def test_an_explanation_stands_without_the_log_of_a_node_that_is_away(lab: Laboratory) -> None:

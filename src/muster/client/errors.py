@@ -12,6 +12,8 @@ CONFLICT = "conflict"
 BAD_ANSWER = "bad-answer"
 BAD_INPUT = "bad-input"
 UNCONFIRMED = "unconfirmed"
+NO_BACKEND = "backend-error"
+"""The server answers, but the node or the engine behind it does not."""
 _TOO_MANY = 429
 _UNAVAILABLE = 503
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
+from muster.client.errors import NO_BACKEND, NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
@@ -153,7 +153,8 @@ class JobHandle:
         """The logs of all tasks, or of those named (`worker-0`), as they come; never more than a piece in memory.
 
         With `follow` it goes on until the job has ended, through all its attempts. A dropped connection is
-        resumed without a gap. `since` and `until` select lines by the time at which they were written, which
+        resumed without a gap. Without it, MusterError is raised at the end if a log cannot be read now, because
+        its node does not answer. `since` and `until` select lines by the time at which they were written, which
         `timestamps` gives each piece; times without a zone are local.
         """
         from muster.client.sse import read_events
@@ -167,9 +168,15 @@ class JobHandle:
             "until": None if until is None else until.astimezone(UTC).isoformat(),
             "timestamps": True if timestamps else None,
         }
+        unread: list[str] = []
         for event in read_events(self._transport, Request("GET", f"{self._path}/logs", query), follow=follow):
             if event.kind == "end":
-                return
+                break
+            if event.kind == "unread":
+                told = json.loads(event.data)
+                unread.append(f"the log of {told['task']} cannot be read now: {told['detail']}")
+                if follow:
+                    self._transport.on_notice(unread[-1])
             if event.kind == "gone":
                 detail = json.loads(event.data).get("detail")
                 raise MusterError(detail or "the log is not there any more", code=NOT_FOUND, status=404)
@@ -177,6 +184,8 @@ class JobHandle:
                 raw = json.loads(event.data)
                 at = datetime.fromisoformat(raw["time"]) if "time" in raw else None
                 yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"], at)
+        if unread and not follow:
+            raise MusterError("; ".join(unread), code=NO_BACKEND)
 
     def raw_log(self, task: str, *, attempt: int | None = None, start: int = 0) -> Iterator[bytes]:
         """Yields one task's log, byte for byte, from `start` on."""

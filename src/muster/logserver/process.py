@@ -25,6 +25,7 @@ from muster.logserver.writing import Writer
 from muster.settings.private_files import read_secret
 
 _log = structlog.get_logger("logserver")
+_SMALLEST = 1024
 TOKEN = "MUSTER_LOGSERVER_TOKEN"  # noqa: S105 - the name of a variable
 NOTIFY = "MUSTER_LOGSERVER_NOTIFY"
 
@@ -160,17 +161,19 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _size(text: str) -> int:
-    size = parse_bytes(text)
-    if size < 1024:
-        raise ValueError("too small")
+    try:
+        size = parse_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if size < _SMALLEST:
+        raise argparse.ArgumentTypeError(f"{text} is too small: the least is 1Ki")
     return size
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError("at least 1")
-    return number
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of files, at least 1")
+    return int(text)
 
 
 def _set_up_logging(level: str) -> None:

@@ -26,7 +26,7 @@ class Pair:
     def connect(self, server: str | None = None, cluster: str = "local", *, name: str = "far") -> None:
         """Writes the cluster file. Muster's files take effect without a restart."""
         if not self.token.exists():
-            self.token.write_text(self.new_token("chain"))
+            write_token(self.token, self.new_token("chain"))
         text = f"backend: muster\nserver: {server or self.far.url}\ntokenFile: {self.token}\ncluster: {cluster}\n"
         folder = self.front.home / "clusters.d"
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,6 +47,11 @@ class Pair:
     def there(self) -> list[Any]:
         """All jobs of the other server."""
         return list(self.far.call("GET", "/api/v1/jobs?limit=1000")[1]["items"])
+
+
+def write_token(path: Path, token: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(token)
 
 
 @contextmanager
@@ -198,6 +203,21 @@ def test_a_job_that_somebody_ends_there_is_cancelled_here(pair: Pair, is_deleted
     ended = pair.front.wait(job)
     assert ended["state"] == "Cancelled"
     assert pair.far.url in ended["reason"]
+    assert ended["reason"].rstrip(".") in pair.front.run("explain", job, check=True).stdout
+
+
+def test_logs_of_a_server_that_is_away_are_not_told_as_empty(own_pair: Pair) -> None:
+    own_pair.connect()
+    own_pair.ready()
+    job = own_pair.submit("echo begun; sleep infinity")
+    until(lambda: "begun" in own_pair.front.run("logs", job).stdout)
+    own_pair.far.kill()
+    said = own_pair.front.run("logs", job, "-n", "2")
+    assert said.returncode == 1
+    assert "cannot be read now" in said.stderr
+    own_pair.far.start()
+    until(lambda: "begun" in own_pair.front.run("logs", job).stdout)
+    own_pair.front.run("kill", job, check=True)
 
 
 def test_exec_runs_in_the_task_there(pair: Pair) -> None:
@@ -293,7 +313,7 @@ def test_the_check_says_what_is_wrong_with_token_and_cluster(pair: Pair, tmp_pat
     folder = tmp_path / "clusters.d"
     folder.mkdir()
     wrong = tmp_path / "wrong"
-    wrong.write_text("msr_not-a-token\n")
+    write_token(wrong, "msr_not-a-token\n")
     shown = f"backend: muster\nserver: {pair.far.url}\n"
     (folder / "one.yaml").write_text(f"{shown}tokenFile: {wrong}\ncluster: local\n")
     (folder / "two.yaml").write_text(f"{shown}tokenFile: {pair.token}\ncluster: locall\n")
@@ -309,7 +329,7 @@ def test_the_check_says_what_is_wrong_with_token_and_cluster(pair: Pair, tmp_pat
 
 
 def test_a_server_that_hands_on_to_itself_is_refused(own_pair: Pair) -> None:
-    own_pair.token.write_text(own_pair.front.token)
+    write_token(own_pair.token, own_pair.front.token)
     own_pair.connect(own_pair.front.url, name="mirror")
     until(lambda: "is this server itself" in notes_of(own_pair.front, "mirror"))
     status, problem = own_pair.front.call(
@@ -321,7 +341,7 @@ def test_a_server_that_hands_on_to_itself_is_refused(own_pair: Pair) -> None:
 
 def test_two_servers_that_hand_on_to_each_other_are_refused(own_pair: Pair) -> None:
     token = own_pair.base / "back"
-    token.write_text(own_pair.front.token)
+    write_token(token, own_pair.front.token)
     folder = own_pair.far.home / "clusters.d"
     folder.mkdir(exist_ok=True)
     (folder / "back.yaml").write_text(

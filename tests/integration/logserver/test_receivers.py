@@ -111,6 +111,11 @@ def test_two_servers_send_to_one_log_server_which_is_killed_in_between(tmp_path:
         assert {one["server"] for one in own} == {servers[0].url}
         one = servers[0].json("history", "show", jobs[1])
         assert (one["job"]["server"], one["records"][0]["config"]["name"]) == (servers[1].url, "first")
+        assert servers[0].json("history", "show", jobs[1][:-2])["job"]["id"] == jobs[1]
+        assert servers[0].json("history", "show", "@last")["job"]["id"] == listed[0]["id"]
+        refused = servers[0].run("history", "list", "--state", "Nope")
+        assert refused.returncode == 2
+        assert "Succeeded" in refused.stderr
         table = servers[0].run("history", "show", jobs[1], check=True).stdout
         assert "job.succeeded" in table
         doctor = servers[0].run("doctor").stdout

@@ -337,7 +337,7 @@ class OtherServerBackend:
         return [
             seen
             for job in self._view.jobs.values()
-            for seen in observations(job, f"{self._view.installation}:{job.id}", self._options.shown_servers)
+            for seen in observations(job, f"{self._view.installation}:{job.id}", self._server.address)
             if seen.task_id not in self._settled or seen.phase not in (Phase.ENDED, Phase.LOST)
         ]
 

@@ -12,6 +12,7 @@ from muster.backends.muster_server.options import STORAGE, OtherServerOptions
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.settings.cluster_kinds import ClusterKind
+from muster.settings.private_files import read_secret
 from muster.wire.physical_schema import SHARED_PARTS, ServerFile, SharedIn
 from muster.wire.spec_schema import Text
 
@@ -63,13 +64,15 @@ def _complete(cluster: PhysicalCluster, model: OtherServerIn) -> PhysicalCluster
 
 
 def _problems(model: OtherServerIn) -> Iterator[Problem]:
-    for key, path in (("tokenFile", model.token_file), ("caFile", model.ca_file)):
-        if path is None:
-            continue
-        try:
-            Path(path).expanduser().read_bytes()
-        except OSError as error:
-            yield Problem(key, f"{path} cannot be read: {error.strerror}", "it is on this server")
+    try:
+        read_secret(Path(model.token_file).expanduser(), "token")
+    except ValueError as error:
+        yield Problem("tokenFile", str(error), "it is a file on this server")
+    try:
+        if model.ca_file is not None:
+            Path(model.ca_file).expanduser().read_bytes()
+    except OSError as error:
+        yield Problem("caFile", f"{model.ca_file} cannot be read: {error.strerror}", "it is on this server")
     for key in ("folders", "storages", "conda"):
         if getattr(model, key):
             yield Problem(key, "is said by the other server", "leave it out: jobs mount its storages by their names")

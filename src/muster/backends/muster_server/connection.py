@@ -49,6 +49,11 @@ class OtherServer:
         self._first = 0
         """The address that answered last."""
 
+    @property
+    def address(self) -> str:
+        """The one that answered last."""
+        return self._options.servers[self._first]
+
     async def request(
         self,
         method: str,
@@ -98,7 +103,7 @@ class OtherServer:
     @asynccontextmanager
     async def download(self, path: str, params: Mapping[str, str | int] | None = None) -> AsyncIterator["Download"]:
         """A long answer, from the address that answered last."""
-        server = self._options.servers[self._first]
+        server = self.address
         timeout = httpx2.Timeout(ANSWER_S, connect=_CONNECT_S)
         try:
             async with self._client(server).stream(
@@ -113,7 +118,7 @@ class OtherServer:
     @asynccontextmanager
     async def websocket(self, path: str) -> AsyncIterator[AsyncWebSocketSession]:
         """TCP notices a server that vanished; a reader that is slow must not count as one."""
-        server = self._options.servers[self._first]
+        server = self.address
         try:
             async with self._client(server).websocket(
                 API + path,

@@ -58,7 +58,7 @@ def read_jobs(items: Sequence[ToldJob]) -> dict[str, OtherJob]:
 
 
 def observations(job: OtherJob, handle: str, server: str) -> Iterator[Observation]:
-    """`server` is what people call the other one."""
+    """`server` is the address of the other one."""
     told = {(task.role, task.index): task for task in job.told.tasks}
     for role, index in job.workers:
         task = told.get((role, index))

@@ -95,7 +95,7 @@ def list_(
 def show(job: str, receiver: str | None, output: str) -> None:
     """Show what the log server knows of one job: its config, its tracking URL, and all that happened to it.
 
-    JOB is an id, or the name of the newest job of that name, on any server.
+    JOB is an id, an unambiguous prefix of one, the name of the newest job of that name, on any server, or @last.
 
     \b
     Examples:
@@ -123,8 +123,17 @@ def _read(client: "Client", query: Mapping[str, str | None], limit: int) -> tupl
 
 
 def _find(client: "Client", job: str, receiver: str | None) -> Mapping[str, Any]:
+    if job == "@last":
+        found, _ = _read(client, {"all": "true", "owner": "me"}, 1)
+        if not found:
+            raise Failure("the log server has no job of yours", hint="see `muster history list --all`")
+        return found[0]
     found, _ = _read(client, {"all": "true", "text": job}, 1000)
-    exact = [one for one in found if job in (one["id"], one.get("name")) and receiver in (None, one["receiver"])]
+    found = [one for one in found if receiver in (None, one["receiver"])]
+    exact = [one for one in found if job in (one["id"], one.get("name"))]
+    exact = exact or [one for one in found if one["id"].startswith(job)]
+    if len({one["id"] for one in exact if one.get("name") != job}) > 1:
+        raise Failure(f"several ids begin with {job}", hint="give more of it")
     if not exact:
         raise Failure(f"the log server has no job {job}", hint="see `muster history list --all`")
     by_id = [one for one in exact if one["id"] == job]

@@ -33,7 +33,9 @@ import click
     help="A file (0600) with the token that servers must send [MUSTER_LOGSERVER_TOKEN].",
 )
 @click.option("--notify", metavar="URL", help="Post each record to this address too [MUSTER_LOGSERVER_NOTIFY].")
-@click.option("--max-size", metavar="SIZE", help="How large the file may become before another is begun [256Mi].")
+@click.option(
+    "--max-size", metavar="SIZE", help="How large the file may become before another is begun, at least 1Ki [256Mi]."
+)
 @click.option("--keep", type=click.IntRange(1), metavar="COUNT", help="How many full files are kept [all].")
 @click.option(
     "--tls-cert", type=click.Path(dir_okay=False, exists=True), help="Serve HTTPS with this certificate (PEM)."

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from muster.domain.errors import Invalid, MusterError, NotFound
+from muster.domain.errors import Invalid, MusterError, NotFound, Unreachable
 from muster.domain.jobs import Job
 from muster.domain.specs import Role
 from muster.domain.tasks import Task
@@ -50,6 +50,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A task whose log cannot be read now."""
+
+    task: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class LogReaders:
     """What logs contain, and when it was written."""
 
@@ -59,11 +67,13 @@ class LogReaders:
 
 async def follow_job(
     context: Context, logs: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
-) -> AsyncIterator[tuple[LogCursor, Piece]]:
-    """Yields pieces, each with the cursor after it. Ends at the last one, or with `follow` when the job has ended.
+) -> AsyncIterator[tuple[LogCursor, Piece | Unread]]:
+    """Yields pieces, each with the cursor after it. Ends at the last one, or with `follow` when the job has ended. That
+    a log cannot be read is told once, and with `follow` it is read on when it can be.
 
     Attempts come one after the other: a reader that resumes first gets the rest of the attempt that it was in.
     """
+    unread: dict[str, Unread] = {}
     reader = LogReaders(logs, TimesReader(context))
     attempt = wanted.attempt or cursor.attempt or max(job.attempt, 1)
     with context.hub.subscribe(job.id) as changes:
@@ -71,8 +81,13 @@ async def follow_job(
             tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks)
             cursor = cursor if cursor.attempt == attempt else LogCursor(attempt)
             start = await _start(reader, job, tasks, wanted, cursor)
-            async for cursor, piece in _merge(reader, job, tasks, start, wanted):
-                yield cursor, piece
+            async for cursor, found in _merge(reader, job, tasks, start, wanted):
+                if isinstance(found, Piece):
+                    unread.pop(found.task, None)
+                    yield cursor, found
+                elif unread.get(found.task) != found:
+                    unread[found.task] = found
+                    yield cursor, found
             job = await context.store.job(job.id)
             is_over = job.is_final or job.is_elsewhere or attempt < job.attempt
             is_last = wanted.attempt is not None or attempt >= job.attempt
@@ -166,10 +181,10 @@ async def _end_of_time(reader: LogReaders, job: Job, task: Task, until_ms: int) 
 
 async def _merge(
     reader: LogReaders, job: Job, tasks: list[Task], cursor: LogCursor, wanted: Wanted
-) -> AsyncIterator[tuple[LogCursor, Piece]]:
+) -> AsyncIterator[tuple[LogCursor, Piece | Unread]]:
     """Read the logs of all tasks at once, and yield each piece as it comes. A slow reader slows the reading, not the
     tasks."""
-    queue: asyncio.Queue[Piece | None] = asyncio.Queue(_QUEUED_PIECES)
+    queue: asyncio.Queue[Piece | Unread | None] = asyncio.Queue(_QUEUED_PIECES)
 
     async def pump(task: Task) -> None:
         try:
@@ -177,6 +192,8 @@ async def _merge(
                 await queue.put(piece)
         except NotFound:
             pass  # the task never started, or its log was removed meanwhile
+        except Unreachable as error:
+            await queue.put(Unread(task.name, error.message))
         await queue.put(None)
 
     offsets = dict(cursor.offsets)
@@ -185,12 +202,13 @@ async def _merge(
         open_pumps = len(pumps)
         try:
             while open_pumps:
-                piece = await queue.get()
-                if piece is None:
+                found = await queue.get()
+                if found is None:
                     open_pumps -= 1
                     continue
-                offsets[piece.task] = piece.end
-                yield LogCursor(cursor.attempt, dict(offsets)), piece
+                if isinstance(found, Piece):
+                    offsets[found.task] = found.end
+                yield LogCursor(cursor.attempt, dict(offsets)), found
         finally:
             for task in pumps:
                 task.cancel()

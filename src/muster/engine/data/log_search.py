@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Self
 
-from muster.domain.errors import Invalid, NotFound
+from muster.domain.errors import Invalid, NotFound, Unreachable
 from muster.domain.tasks import Task
 from muster.engine.data.logs import LogReader
 
@@ -130,7 +130,7 @@ async def search(
         start = cursor if number == cursor.task else SearchCursor(number)
         try:
             await searching.search(logs, task, cluster, start)
-        except NotFound:
+        except (NotFound, Unreachable):
             searching.result.unread.append(task)
         if searching.result.is_cut:
             break

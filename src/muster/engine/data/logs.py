@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from muster.domain.dropped_bytes import DroppedBytes
-from muster.domain.errors import MusterError, NotFound
+from muster.domain.errors import MusterError, NotFound, Unreachable
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.lib.file_tails import tail_offset
@@ -111,12 +111,12 @@ class LogReader:
 
     async def chunk(self, task: Task, cluster: str, offset: int, limit: int = PIECE_BYTES) -> LogChunk:
         """At most so many bytes from `offset` on. There may be fewer although more follow; none at the end of the log,
-        and at bytes that were dropped."""
+        and at bytes that were dropped. Raises NotFound if there is no log, and Unreachable if it cannot be read now."""
         if task.log is None:
             try:
                 return await self._live(cluster).read(TaskRef.of(task), offset, limit)
-            except MusterError:
-                task = await self._refreshed(task)
+            except MusterError as error:
+                task = await self._refreshed(task, error)
         if limit > PIECE_BYTES:
             return await asyncio.to_thread(_read_file, self.file(task), offset, limit)
         return _read_file(self.file(task), offset, limit)
@@ -127,11 +127,13 @@ class LogReader:
             raise NotFound(f"cluster {cluster} is not there any more, and this log was not collected")
         return required(backend.capabilities.logs, "logs", cluster)
 
-    async def _refreshed(self, task: Task) -> Task:
+    async def _refreshed(self, task: Task, error: MusterError) -> Task:
         """The task as it is stored now. A log that is no longer on the node has been collected."""
         for now in await self._context.store.tasks(task.job_id, task.attempt):
             if now.id == task.id and now.log is not None:
                 return now
+        if isinstance(error, Unreachable):
+            raise error
         raise NotFound(f"the log of {task.name} is not there any more")
 
     def _piece(self, task: Task, chunk: LogChunk) -> Piece | None:
@@ -160,8 +162,8 @@ class LogReader:
                 async for size in sizes:
                     if size > beyond:
                         return
-        except MusterError:
-            await self._refreshed(task)
+        except MusterError as error:
+            await self._refreshed(task, error)
 
 
 def _whole_characters(data: bytes) -> int:

@@ -8,6 +8,7 @@ from typing import assert_never
 from muster.domain.errors import Conflict, MusterError
 from muster.domain.failures.diagnosis import evidence
 from muster.domain.failures.faults import Fault
+from muster.domain.job_reasons import killed_by
 from muster.domain.jobs import (
     ELSEWHERE,
     Cancelled,
@@ -288,6 +289,8 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
             where = f" in {failure.task}" if failure.task else ""
             return f"{name} failed{where}: {failure.cause}", failure.advice or f"muster logs {name}"
         case Cancelled(by=by):
+            if job.reason and not (by and job.reason == killed_by(by)):
+                return f"{name} was cancelled: {job.reason.rstrip('.')}.", f"muster retry {name}"
             return f"{name} was killed{f' by {by}' if by else ''}.", f"muster retry {name}"
         case _:
             assert_never(job.state)

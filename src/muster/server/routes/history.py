@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.history import HistoryJobOut, HistoryPage
-from muster.domain.errors import NotFound
+from muster.domain.errors import Invalid, NotFound
+from muster.domain.jobs import JOB_STATES
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
 from muster.ports.log_records import HistorySource
@@ -37,6 +38,8 @@ async def list_history(
 ) -> Response:
     """What the log server knows of jobs, newest first, also of those that were deleted here. Users see the jobs that
     were submitted under their own name, admins all."""
+    if state not in (None, *JOB_STATES):
+        raise Invalid(f"{state!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
     source, now = _source(parts), parts.context.clock()
     since_at, until_at = instant("since", since, now), instant("until", until, now)
     where = {

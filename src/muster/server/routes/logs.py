@@ -14,7 +14,7 @@ from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import Invalid, NotFound
 from muster.domain.events import Event
 from muster.engine.cluster_access import visible_clusters
-from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job, task_of_worker
+from muster.engine.data.following import LogCursor, Unread, Wanted, check_workers, follow_job, task_of_worker
 from muster.engine.nodes.hidden_folders import names_hidden_folder
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.reported_runs import refuse_outside
@@ -62,7 +62,8 @@ async def job_logs(
     cursor: send it back as Last-Event-ID (or `cursor`) to go on behind it. It is the attempt and the next byte of each
     task, such as `1;train-worker-0=1200;train-worker-1=0`; tasks that it does not have begin with `tail`. Without
     `follow` the stream ends where the logs ended when it began; with it, it goes on to the job's end, through retries.
-    `/live` tells when there is more."""
+    An event `unread` with {task, detail} says that the log of a task cannot be read now, as its node does not answer;
+    with `follow` it comes when it can be. `/live` tells when there is more."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     refuse_outside(job, "read")
     given = request.headers.get("last-event-id") or cursor
@@ -76,8 +77,11 @@ async def job_logs(
     async def stream() -> AsyncIterator[str]:
         yield ": connected\n\n"
         try:
-            async for at, piece in follow_job(parts.context, parts.logs, job, wanted, start):
-                yield sse("log", piece.payload, str(at))
+            async for at, found in follow_job(parts.context, parts.logs, job, wanted, start):
+                if isinstance(found, Unread):
+                    yield sse("unread", json.dumps({"task": found.task, "detail": found.why}, ensure_ascii=False))
+                else:
+                    yield sse("log", found.payload, str(at))
         except NotFound as error:
             yield sse("gone", json.dumps({"detail": error.message}, ensure_ascii=False))
         yield sse("end", "{}")

@@ -35,6 +35,8 @@ export type AskPieces = (of: Followed, workers: string[], cursor: string) => Pro
 const MOST_AT_ONCE = 100;
 const MOST_BEHIND_BYTES = 1 << 20;
 const RETRY_MS = 2_000;
+/** The status of answers whose node does not answer. */
+const UNREAD = 503;
 
 /**
  * Follows logs until it is closed. The event stream of the page tells that there is more, and the text is then asked for
@@ -147,11 +149,14 @@ async function askPieces({ ref, job, attempt, workers: all }: Followed, workers:
   }
   const text = await response.text().catch(() => null);
   if (text === null) throw new Unreachable();
-  return new ServerEvents()
-    .feed(text)
+  const events = new ServerEvents().feed(text);
+  const pieces = events
     .filter(({ event }) => event === "log")
     .map(({ data }): LogPiece => {
       const { task, ...piece } = JSON.parse(data) as { task: string } & Omit<LogPiece, "worker">;
       return { worker: workerOf(job, task), ...piece };
     });
+  const unread = events.find(({ event }) => event === "unread");
+  if (unread && !pieces.length) throw new ApiProblem(UNREAD, JSON.parse(unread.data) as Partial<Problem>);
+  return pieces;
 }

@@ -9,7 +9,7 @@ from muster.domain.errors import NotFound
 from muster.domain.jobs import Job
 from muster.domain.specs import PS_ROLE
 from muster.domain.tasks import Task
-from muster.engine.data.following import LogCursor, Wanted, follow_job
+from muster.engine.data.following import LogCursor, Unread, Wanted, follow_job
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action
 from muster.server.compatibility.paddlecloud.answering import OK, InWords, both, caller_of, simple
@@ -82,6 +82,8 @@ async def _printed(parts: Services, job: Job, tasks: list[Task], lines: int | No
     left = _MOST_CHARACTERS
     with parts.bounds.streams.held(job.owner):
         async for _, piece in follow_job(parts.context, parts.logs, job, wanted, LogCursor()):
+            if isinstance(piece, Unread):
+                continue
             printed = piece.payload_text()
             found[piece.task].append(printed[:left])
             left -= len(printed)
