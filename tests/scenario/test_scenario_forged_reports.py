@@ -1,10 +1,15 @@
 """Nodes and tasks that report what they have no right to: the server believes only what it ordered and placed."""
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
 from muster.domain.tasks import Task, TaskFailed
 from muster.ports.backend import Observation, Phase
+from muster.ports.capabilities import TaskRef
 from tests.parts.building import a_node, a_role, a_spec
+from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
@@ -67,3 +72,22 @@ async def test_a_cluster_cannot_end_a_task_of_another_cluster(lab: Laboratory) -
     assert (await lab.tasks(job_id))[0].state_name == "Running"
     lab.backend.listener.task_observed("lab", Observation(task.id, Phase.ENDED, task.id, exit_code=0))
     await lab.becomes(job_id, "Succeeded")
+
+
+async def test_a_flood_of_unknown_tasks_is_handled_a_few_at_a_time(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops: list[str] = []
+
+    async def never_answers(backend: FakeBackend, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
+        stops.extend(task.task_id for task in tasks)
+        await asyncio.Event().wait()
+        return ()
+
+    monkeypatch.setattr(FakeBackend, "stop", never_answers)
+    assert lab.backend.listener is not None
+    for number in range(20_000):
+        lab.backend.listener.task_observed("lab", Observation(f"unknown{number}.1.worker.0", Phase.RUNNING))
+    job_id = await lab.submit(a_spec(a_role()))
+    await lab.becomes(job_id, "Running")
+    assert 0 < len(stops) <= 32

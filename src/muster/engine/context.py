@@ -18,6 +18,7 @@ from muster.domain.resources import LEAST_CPU_M, Reserved, Resources
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
 from muster.engine.state.kept_data import KeptData
+from muster.engine.state.late_tasks import LateTasks
 from muster.engine.state.node_failures import NodeHold
 from muster.engine.state.open_jobs import OpenJobs
 from muster.engine.state.open_sweeps import OpenSweep
@@ -91,8 +92,11 @@ class Context:
     """Set when an engine has to be polled: a gang was handed to it, or a job found no room in it."""
     poll_waiting_s: float = 5.0
     """How often an engine is polled at most while it has no task and jobs wait for room in it."""
+    polling: set[str] = field(default_factory=set)
+    """Clusters whose engines are being polled: a slow one delays no other."""
     looking: set[str] = field(default_factory=set)
     """Clusters whose engines are asked what others use, before anything more is handed over to them."""
+    late_tasks: LateTasks = field(default_factory=LateTasks)
     collecting_outputs: set[str] = field(default_factory=set)
     """Tasks whose outputs are being collected."""
     reported_metrics: ReportedMetrics = field(default_factory=ReportedMetrics)

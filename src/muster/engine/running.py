@@ -39,7 +39,7 @@ class _Listener:
             receive(self._context, observation)
         is_gone = self._context.open_jobs.get(job_id_of(observation.task_id)) is None
         if is_gone or (observation.phase in ENDED_PHASES and is_past_attempt(self._context, observation)):
-            self._context.spawn(handle_late(self._context, cluster, observation), f"late task {observation.task_id}")
+            handle_late(self._context, cluster, observation)
 
     def nodes_changed(self, cluster: str) -> None:
         if cluster in self._context.clusters:  # a cluster that was just removed has no scheduler

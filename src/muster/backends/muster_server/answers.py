@@ -16,8 +16,9 @@ from muster.lib.clock import from_iso
 from muster.lib.quantities import parse_bytes, parse_cpu
 
 _TEXT = 2000
-_MOST_REPLICAS = 100_000
-_MOST_TASKS = 200_000
+_MOST_REPLICAS = 50_000
+_MOST_NODES = 5_000
+_MOST_TASKS = 50_000
 """Of all jobs together."""
 _MOST = 1 << 62
 
@@ -191,7 +192,7 @@ class ToldNode(Told):
 
 
 class ToldNodes(Told):
-    items: tuple[ToldNode, ...]
+    items: Annotated[tuple[ToldNode, ...], Field(max_length=_MOST_NODES)]
 
 
 class ToldUser(Told):

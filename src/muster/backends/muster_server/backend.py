@@ -49,6 +49,8 @@ _log = structlog.get_logger("backends.muster_server")
 _WATCH_S = 25.0
 _BETWEEN_ANSWERS_S = 0.02
 """What happens in quick succession there is heard of together."""
+_REST = 10.0
+"""For how many times as long as an answer kept the server busy, nothing more is asked."""
 _LOOK_WAIT_S = 3.0
 _HIDDEN = "***"
 
@@ -80,6 +82,8 @@ class OtherServerBackend:
         self._view = ServerView(self.cluster)
         self._handed: dict[str, str] = {}
         """By gang, jobs that were handed on and need not be in the last list yet."""
+        self._told: dict[str, Observation] = {}
+        """By task, what the last answer said."""
         self._settled: set[str] = set()
         """Tasks of which nobody wants to know more."""
         self._use(OtherServer(other_server_options(settings)))
@@ -352,7 +356,9 @@ class OtherServerBackend:
             try:
                 asked = set(self._handed)
                 known = "" if asked else self._view.tag
-                self._take(await ask_jobs(self._server, self._way, known=known, wait_s=_WATCH_S))
+                told = await ask_jobs(self._server, self._way, known=known, wait_s=_WATCH_S)
+                began = self._clock()
+                self._take(told)
                 self._handed = {key: job for key, job in self._handed.items() if key not in asked}
             except MusterError as error:
                 self._away(error)
@@ -360,9 +366,11 @@ class OtherServerBackend:
                 await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=10.0))
                 continue
             tries = 0
-            for seen in self._observations():
-                self._tell(seen)
-            await asyncio.sleep(_BETWEEN_ANSWERS_S)
+            before, self._told = self._told, {seen.task_id: seen for seen in self._observations()}
+            for seen in self._told.values():
+                if before.get(seen.task_id) != seen:
+                    self._tell(seen)
+            await asyncio.sleep(max(_BETWEEN_ANSWERS_S, _REST * (self._clock() - began)))
 
     async def removed(self, tasks: Sequence[TaskRef]) -> str:
         """Jobs that the list does not have were deleted there, unless the list is that of somebody else."""

@@ -21,6 +21,7 @@ from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.late_logs")
 ENDED_PHASES = (Phase.ENDED, Phase.LOST)
+_COLLECTED_AT_ONCE = 2000
 
 
 def is_past_attempt(context: Context, observation: Observation) -> bool:
@@ -29,24 +30,33 @@ def is_past_attempt(context: Context, observation: Observation) -> bool:
     return entry is None or not isinstance(entry.job.state, HOLDING) or observation.task_id not in entry.tasks
 
 
-async def handle_late(context: Context, cluster: str, observation: Observation) -> None:
-    """Stop a task of a past attempt that the backend of this cluster has reported by itself, or collect its log if it
-    has ended."""
-    if cluster not in context.backends:
-        return
-    if observation.phase in ENDED_PHASES:
-        await collect_late(context, cluster, [observation])
-    else:
-        await stop_orphan(context, cluster, observation)
+def handle_late(context: Context, cluster: str, observation: Observation) -> None:
+    """Stop a task of a past attempt that the backend of this cluster has reported, or collect its log if it has ended.
+    Of each cluster a few are handled at once, whatever it reports."""
+    if context.late_tasks.add(cluster, observation):
+        context.spawn(_handle(context, cluster), f"late tasks of {cluster}")
+
+
+async def _handle(context: Context, cluster: str) -> None:
+    while (observation := context.late_tasks.take(cluster)) is not None:
+        try:
+            if cluster not in context.backends:
+                continue
+            if observation.phase in ENDED_PHASES:
+                await collect_late(context, cluster, [observation])
+            else:
+                await stop_orphan(context, cluster, observation)
+        except Exception:
+            _log.exception("late task not handled", task=observation.task_id)
 
 
 async def collect_late(context: Context, cluster: str, seen: Sequence[Observation]) -> None:
-    """Collect the logs of tasks of past attempts that are not kept yet. Then the node may retire the tasks. A restored
-    server leaves them as they are."""
+    """Collect the logs of tasks of past attempts that are not kept yet. Then the node may retire the tasks, and its
+    next report has others. A restored server leaves them as they are."""
     if context.is_held:
         return
     attempts: dict[tuple[str, int], list[Observation]] = defaultdict(list)
-    for observation in seen:
+    for observation in seen[:_COLLECTED_AT_ONCE]:
         job_id, number, *_ = (*observation.task_id.split("."), "")
         attempts[job_id, int(number) if number.isdigit() else 0].append(observation)
     for (job_id, attempt), observations in attempts.items():

@@ -16,10 +16,10 @@ from muster.domain.errors import Unreachable
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
 from muster.domain.tasks import Task, job_id_of
 from muster.engine.context import Context
-from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
+from muster.engine.lifecycle.completion import apply_moves, expire, stop_tasks
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue
-from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, is_past_attempt
+from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, handle_late, is_past_attempt
 from muster.engine.lifecycle.launching import may_be_launched, relaunch
 from muster.engine.lifecycle.observing import receive, speaks_for_its_own
 from muster.engine.lifecycle.restored import compare, note_missing, past_ends
@@ -144,7 +144,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
         if context.is_held or is_open or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
-        context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
+        handle_late(context, cluster, observation)
 
 
 def demand_of_attempt(context: Context, job: Job) -> JobDemand:

@@ -27,8 +27,9 @@ async def run_polling(context: Context) -> None:
         needed = intervals(context)
         for name in [name for name, at in due.items() if at <= loop.time()]:
             del due[name]
-            if name in needed:
-                await _poll(context, name)
+            if name in needed and name not in context.polling:
+                context.polling.add(name)
+                context.spawn(_poll(context, name), f"poll {name}")
 
 
 def intervals(context: Context) -> dict[str, float]:
@@ -63,4 +64,6 @@ async def _poll(context: Context, cluster: str) -> None:
     except MusterError as error:
         _log.warning("engine not polled", cluster=cluster, error=str(error))
     except Exception:
-        _log.exception("polling failed", cluster=cluster)  # the next round finds the loop alive
+        _log.exception("polling failed", cluster=cluster)
+    finally:
+        context.polling.discard(cluster)
