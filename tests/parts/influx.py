@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.parts.ports import free_port
 from tests.parts.server import polls
 
 MISSING = "InfluxDB is not installed: apt-get install influxdb"
@@ -115,7 +115,7 @@ def running_influx(folder: Path, *, with_accounts: bool = False) -> Iterator[Inf
     if shutil.which("influxd") is None:
         raise InfluxMissing(MISSING)
     folder.mkdir(parents=True, exist_ok=True)
-    port, rpc = _free_ports(2)
+    port, rpc = free_port(), free_port()
     auth = str(with_accounts).lower()
     (folder / "influxdb.conf").write_text(_CONFIG.format(folder=folder, port=port, rpc=rpc, auth=auth))
     influx = Influx(folder, port)
@@ -127,11 +127,3 @@ def running_influx(folder: Path, *, with_accounts: bool = False) -> Iterator[Inf
         yield influx
     finally:
         influx.stop()
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]

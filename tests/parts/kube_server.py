@@ -1,7 +1,6 @@
 """A real Muster server that has a real Kubernetes cluster, in a namespace of its own."""
 
 import json
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from tests.parts.kube import KubeNamespace
+from tests.parts.ports import free_port
 from tests.parts.server import MusterServer, polls
 
 CLUSTER, PADDLE_CLUSTER = "k8s", "k8s-paddle"
@@ -24,8 +24,7 @@ def server_over(
     reach the server by the address of this machine on their network."""
     kubeconfig = namespace.kube.cluster.kubeconfig
     address = urlsplit(json.loads(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).hostname
-    with socket.create_server((str(address), 0)) as spare:
-        port = spare.getsockname()[1]
+    port = free_port()
     (home / "clusters.d").mkdir(parents=True)
     (home / "config.yaml").write_text(f"host: 0.0.0.0\npublicUrl: http://{address}:{port}\n")
     document = {

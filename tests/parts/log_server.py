@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.parts.ports import free_port
+
 _BIN = Path(sys.executable).parent
 _WITHIN_S = 90.0
 TOKEN = "a-token-of-tests"
@@ -27,7 +29,7 @@ def record(seq: int, receiver: str = "r1", **more: Any) -> dict[str, Any]:
 class LogServer:
     def __init__(self, file: Path, *options: str, token: str = TOKEN) -> None:
         self.file = file
-        self.port = 0
+        self.port = free_port()
         self._options = options
         self._token = token
         self._process: subprocess.Popen[str] | None = None

@@ -4,7 +4,6 @@ import base64
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+
+from tests.parts.ports import free_port
 
 _PACKAGES = Path(__file__).parents[2] / ".cache" / "oidc-provider"
 _SCRIPT = Path(__file__).with_suffix(".mjs")
@@ -121,12 +122,6 @@ def public_jwk(key: RSAPrivateKey, kid: str) -> dict[str, str]:
         "n": _base64(numbers.n),
         "e": _base64(numbers.e),
     }
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _node() -> str:

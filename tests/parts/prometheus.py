@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -16,6 +15,7 @@ from urllib.parse import urlencode
 
 import yaml
 
+from tests.parts.ports import free_port
 from tests.parts.server import polls
 
 PROGRAMS = ("prometheus", "promtool", "prometheus-alertmanager", "amtool")
@@ -104,7 +104,7 @@ def running_alertmanager(folder: Path, config: Mapping[str, Any]) -> Iterator[Pr
     _require()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "alertmanager.yml").write_text(yaml.safe_dump(dict(config)))
-    port = _free_port()
+    port = free_port()
     arguments = [
         "prometheus-alertmanager",
         f"--config.file={folder / 'alertmanager.yml'}",
@@ -124,7 +124,7 @@ def running_prometheus(folder: Path, config: Mapping[str, Any]) -> Iterator[Prom
     for rules in (SHIPPED / "prometheus").glob("muster-*.yml"):
         shutil.copy(rules, folder)
     (folder / "prometheus.yml").write_text(yaml.safe_dump(dict(config)))
-    port = _free_port()
+    port = free_port()
     arguments = [
         "prometheus",
         f"--config.file={folder / 'prometheus.yml'}",
@@ -147,9 +147,3 @@ def _running(program: Program) -> Iterator[Program]:
 def _require() -> None:
     if any(shutil.which(name) is None for name in PROGRAMS):
         raise PrometheusMissing(MISSING)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

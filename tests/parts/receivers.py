@@ -3,34 +3,25 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.parts.leftovers import agent_processes, task_processes, wait_until_agents_left
+from tests.parts.ports import free_port
 from tests.parts.server import MusterServer, polls
 
 _MUSTER = Path(sys.executable).with_name("muster")
-
-
-def free_ports(count: int) -> list[int]:
-    """All at once, so that none is given twice, in the order in which receivers are listed."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return sorted(one.getsockname()[1] for one in sockets)
 
 
 class Receivers:
     def __init__(self, folder: Path, count: int) -> None:
         self.folder = folder
         self.deploy_dir = folder / "deployment"
-        self.names = [f"127.0.0.1:{port}" for port in free_ports(count)]
+        self.names = [f"127.0.0.1:{port}" for port in sorted(free_port() for _ in range(count))]
         self.file = folder / "receivers.yaml"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
         self._env = kept | {"MUSTER_HOME": str(folder / "account"), "NO_COLOR": "1"}

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from tests.parts.ports import free_port
+
 START_WITHIN_S = 180.0
 PATIENCE = 3
 """Times as long as a machine that is not busy needs at the very most. Only a test that fails waits for it."""
@@ -24,7 +26,7 @@ class MusterServer:
 
     def __init__(self, home: Path, env: Mapping[str, str] | None = None, port: int = 0) -> None:
         self.home = home
-        self.port = port
+        self.port = port or free_port()
         self._env = _clean_environment(home) | dict(env or {})
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from tests.parts.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, free_port, running_provider
+from tests.parts.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, running_provider
+from tests.parts.ports import free_port
 from tests.parts.server import MusterServer
 
 

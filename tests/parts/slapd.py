@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.parts.oidc_provider import free_port
+from tests.parts.ports import free_port
 from tests.parts.server import polls
 
 MISSING = "OpenLDAP is not installed: apt-get install slapd"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.batch.spool import Gang
-from tests.parts.oidc_provider import free_port
+from tests.parts.ports import free_port
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_jobs import submit_noting
