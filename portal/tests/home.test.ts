@@ -50,7 +50,7 @@ test("what virtual clusters got is set beside their part of all guarantees", () 
 const RULE_ALERT: RuleAlert = {
   ...{ id: "a", rule: "Disk", severity: "critical", owner: null, state: "firing", message: "The disk is full." },
   ...{ subject: { type: "node", name: "n1", cluster: "lab", id: null }, advice: "", value: 3, since: "2026-11-18T10:00:00Z" },
-  ...{ firedAt: null, resolvedAt: null, told: true, silencedBy: null, inhibitedBy: null, done: [] },
+  ...{ firedAt: null, resolvedAt: null, told: true, heldUntil: null, silencedBy: null, inhibitedBy: null, done: [] },
 }; // prettier-ignore
 
 test("alerts of rules are asked for with those that are pending, again and again", async () => {

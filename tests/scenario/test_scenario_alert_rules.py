@@ -125,6 +125,18 @@ async def test_a_silence_and_its_end(lab: Laboratory, rules: Rules) -> None:
     assert await to_admins(lab) == ["[Muster] NodeNotReady: n1"]
 
 
+async def test_the_end_of_an_alert_is_not_told_while_it_is_silenced(lab: Laboratory, rules: Rules) -> None:
+    rounds = rounds_of(lab, rules)
+    lab.backend.leave("n1")
+    await later(lab, rounds, 0, 61)
+    silence = Silence("s1", "*", "n1", "new disk", "root", lab.now, lab.now + 500)
+    await lab.context.store.apply(Change(alerting=AlertingChange(silence=silence)))
+    lab.backend.come_back("n1")
+    await later(lab, rounds, 1, 31, 600)
+    assert await to_admins(lab) == ["[Muster] NodeNotReady: n1"]
+    assert "alert.resolve" in await audited(lab)
+
+
 async def test_quiet_hours_hold_back_what_is_not_critical(lab: Laboratory, rules: Rules) -> None:
     hours = quiet_hours("00:00-23:59")
     rules.made = replace(rules.made, quiet=hours, rules=(LOST, replace(LOST, name="Mild", severity=Severity.WARNING)))
@@ -133,6 +145,8 @@ async def test_quiet_hours_hold_back_what_is_not_critical(lab: Laboratory, rules
     found = {one.title: one for one in await lab.context.store.notices_of(ADMINS, limit=10)}
     assert found["[Muster] NodeNotReady: n1"].not_before <= lab.now
     assert found["[Muster] Mild: n1"].not_before > lab.now
+    held = {one.rule: one.held_until for one in await lab.context.store.open_alerts()}
+    assert held == {"NodeNotReady": None, "Mild": found["[Muster] Mild: n1"].not_before}
     assert found["[Muster] Mild: n1"].lane != found["[Muster] NodeNotReady: n1"].lane
 
 

@@ -21,6 +21,7 @@ class RuleAlertOut(TypedDict):
     firedAt: str | None
     resolvedAt: str | None
     told: Annotated[bool, "Whether people were told of it."]
+    heldUntil: Annotated[str | None, "Until when quiet hours hold back what people are told of it."]
     silencedBy: Annotated[str | None, "The id of the silence that keeps it from being told."]
     inhibitedBy: Annotated[str | None, "The rule whose alert keeps it from being told."]
     done: Annotated[list[str], "What was done about it, and what could not be done."]

@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -15,7 +16,7 @@ import structlog
 from muster.bootstrap.error_printing import print_error
 from muster.bootstrap.monitor_ways import ways_of
 from muster.bootstrap.server_log import set_up_plain_logging
-from muster.domain.errors import MusterError
+from muster.domain.errors import Invalid, MusterError
 from muster.monitor.canary import CanaryJob
 from muster.monitor.checking_once import Report, checked, tested
 from muster.monitor.pinging import Ping
@@ -63,15 +64,14 @@ def _weekly(day: str, time_of_day: str, zone: str) -> WeeklyTime:
 
 
 async def _watch(config: MonitorConfig) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Until it is cancelled, also by SIGTERM. SIGINT becomes KeyboardInterrupt."""
     monitor = Monitor(plan_of(config), opened_state(config.state_file))
     watching = asyncio.ensure_future(monitor.run())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, watching.cancel)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, watching.cancel)
     _log.info("the monitor watches", receivers=[one.title for one in config.settings.receivers])
     try:
         await watching
-    except asyncio.CancelledError:
+    finally:
         _log.info("the monitor ends")
 
 
@@ -98,18 +98,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     try:
         config = read_monitor_config(given.config)
+    except Invalid as error:
+        print_error(error)
+        return 2
+    try:
         set_up_plain_logging(getattr(logging, given.log_level.upper()), config.secrets.all)
         match given.act:
             case "check":
                 return _told(asyncio.run(_checked(config, given.send_test)))
             case "status":
                 return _told(status(read_state(config.state_file), time.time(), given.json))
-        with only_monitor(config.state_file):
+        with only_monitor(config.state_file), suppress(asyncio.CancelledError):
             asyncio.run(_watch(config))
         return 0
     except MusterError as error:
         print_error(error)
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

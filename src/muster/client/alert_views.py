@@ -22,13 +22,16 @@ class RuleAlertView:
     message: str
     since: datetime | None
     resolved_at: datetime | None
+    held_until: datetime | None
+    """Until when quiet hours hold back what people are told."""
     untold: str
     """Why nobody is told of it; empty if somebody is."""
     raw: Any = field(repr=False)
 
     @property
     def is_silenced(self) -> bool:
-        return bool(self.raw.get("silencedBy"))
+        """Now. One that has ended may have been silenced then."""
+        return self.state == "firing" and bool(self.raw.get("silencedBy"))
 
     @classmethod
     def of(cls, raw: "RuleAlertOut") -> Self:
@@ -44,6 +47,7 @@ class RuleAlertView:
             message=raw["message"],
             since=instant(raw.get("since")),
             resolved_at=instant(raw.get("resolvedAt")),
+            held_until=instant(raw.get("heldUntil")),
             untold=untold,
             raw=raw,
         )

@@ -1,6 +1,6 @@
 """The canary: a small job that is submitted, waited for and deleted on each receiver, at a pace of its own.
 
-It runs beside the rounds, because it may take minutes. Its last outcome counts in every round until the next.
+It runs beside the rounds, because it may take minutes. Rounds ask for it, and each of its outcomes counts in one round.
 """
 
 import asyncio
@@ -42,22 +42,38 @@ class CanaryJob:
 
 
 class Canary:
-    """The canary job of one receiver."""
+    """The canary job of one receiver. One that has failed is due again at once."""
 
     def __init__(self, receiver: Receiver, job: CanaryJob) -> None:
         self._receiver = receiver
         self._job = job
-        self.last: Outcome | None = None
+        self._asked = asyncio.Event()
+        self._due_at: float | None = None
+        self._ended: Outcome | None = None
+
+    def ask(self, steady: float) -> None:
+        """Begins the next one if it is due and none is at work. To be called while the receiver answers well: one that
+        is away would only fail for the reason that its check has told."""
+        if not self._asked.is_set() and (self._due_at is None or steady >= self._due_at):
+            self._due_at = steady + self._job.every_s
+            self._asked.set()
+
+    def taken(self) -> Outcome | None:
+        """What was found since the last call."""
+        ended, self._ended = self._ended, None
+        return ended
 
     async def run(self) -> None:
         while True:
-            began = time.monotonic()
+            await self._asked.wait()
             try:
-                self.last = await on_daemon_thread(lambda: fly(self._receiver, self._job), "canary")
-            except Exception:  # whatever went wrong here says nothing about the receiver
+                self._ended = await on_daemon_thread(lambda: fly(self._receiver, self._job), "canary")
+            except Exception:  # whatever went wrong here says nothing against the receiver
                 _log.exception("the canary job could not be judged", receiver=self._receiver.title)
-                self.last = None
-            await asyncio.sleep(max(0.0, began + self._job.every_s - time.monotonic()))
+                self._ended = Outcome(None, 0.0)
+            if self._ended.reason is not None:
+                self._due_at = None
+            self._asked.clear()
 
 
 def fly(receiver: Receiver, job: CanaryJob) -> Outcome:
@@ -71,11 +87,6 @@ def fly(receiver: Receiver, job: CanaryJob) -> Outcome:
     except CallFailed as error:
         reason = error.reason
     return Outcome(reason, time.monotonic() - began)
-
-
-def with_canary(outcome: Outcome, canary: Outcome | None) -> Outcome:
-    """What a check found, or what the last canary found if the check was well."""
-    return canary if outcome.reason is None and canary is not None and canary.reason is not None else outcome
 
 
 def _flown(receiver: Receiver, job: CanaryJob) -> Reason | None:

@@ -2,7 +2,7 @@
 by a clock that never jumps."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from muster.monitor.outcomes import Outcome
 from muster.monitor.state import MonitorState, Pending, ReceiverState
@@ -33,6 +33,8 @@ class Round:
     addresses: Mapping[str, str]
     """The address of each receiver that is watched, by its title."""
     outcomes: Mapping[str, Outcome]
+    canaries: Mapping[str, Outcome] = field(default_factory=dict)
+    """What the canary jobs that have ended since the last round found."""
 
 
 def concluded(
@@ -44,7 +46,7 @@ def concluded(
     receivers: dict[str, ReceiverState] = {}
     for title, url in found.addresses.items():
         before = state.receivers.get(title, ReceiverState())
-        after = observed(before, found.outcomes[title], found.now, found.elapsed_s, damping)
+        after = judged(before, found.outcomes[title], found.canaries.get(title), found, damping)
         if after.is_down and not before.is_down:
             assert after.reason is not None
             failed.append(Failed(title, url, after.reason, after.since, after.failures))
@@ -61,6 +63,30 @@ def concluded(
         stories.append(RecoveryStory(new_id(), found.now, tuple(recovered), still))
     after_round = replace(state, receivers=receivers, round_at=found.now, rounds=state.rounds + 1)
     return with_stories(after_round, stories, ways)
+
+
+def judged(
+    before: ReceiverState, outcome: Outcome, canary: Outcome | None, found: Round, damping: Damping
+) -> ReceiverState:
+    """A canary counts once. One that has failed counts only if the check is well: otherwise it met what the check has
+    found. While the last one has failed and the next has not ended, it is open whether the receiver is well."""
+    if canary is not None and canary.reason is None:
+        before = replace(before, canary_failed=False)
+    elif canary is not None and outcome.reason is None:
+        before, outcome = replace(before, canary_failed=True), replace(outcome, reason=canary.reason)
+    if outcome.reason is None and before.canary_failed:
+        return _undecided(before, found.elapsed_s)
+    return observed(before, outcome, found.now, found.elapsed_s, damping)
+
+
+def _undecided(before: ReceiverState, elapsed_s: float) -> ReceiverState:
+    """Counts neither as a failed check nor as a good one, while the time goes on."""
+    return replace(
+        before,
+        calm_s=_grown(before.calm_s, elapsed_s),
+        lasted_s=before.lasted_s + elapsed_s,
+        down_s=before.down_s + (elapsed_s if before.is_down else 0.0),
+    )
 
 
 def observed(before: ReceiverState, outcome: Outcome, now: float, elapsed_s: float, damping: Damping) -> ReceiverState:

@@ -23,6 +23,8 @@ class ReceiverState:
     """How many times in a row it went down within an hour after it had come back."""
     calm_s: float | None = None
     """How long it has been up since it last came back; None if it never was down."""
+    canary_failed: bool = False
+    """Whether the last canary job failed. Until one succeeds, checks that are well decide nothing."""
     installation: str = ""
     """The same for receivers that share a database; empty while unknown."""
     checks: int = 0

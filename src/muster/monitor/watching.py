@@ -6,7 +6,7 @@ clock on the wall. What is to be told is in the state file before anybody is tol
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import structlog
 from muster.lib.clock import Clock, wall_clock
 from muster.lib.daemon_threads import on_daemon_thread
 from muster.lib.ids import new_id
-from muster.monitor.canary import Canary, CanaryJob, with_canary
+from muster.monitor.canary import Canary, CanaryJob
 from muster.monitor.couriers import Courier, Way
 from muster.monitor.gathering import gathered
 from muster.monitor.pinging import NotPinged
@@ -66,9 +66,9 @@ class Monitor:
         self._clocks = clocks
         self._gather = gather
         self._ways = Ways({way.name: way.about for way in plan.ways})
-        self.state = _fitted(state, plan)
         self._checks = ReceiverChecks(plan.receivers, plan.timeout_s)
         self._canaries = {one.title: Canary(one, plan.canary) for one in plan.receivers if plan.canary and one.token}
+        self.state = _fitted(state, plan, self._canaries.keys())
         self._round_steady: float | None = None
         self._digest_steady: float | None = None
         self._more = asyncio.Event()
@@ -100,16 +100,18 @@ class Monitor:
     async def round(self) -> None:
         """One check of every receiver, and all that follows from it."""
         outcomes = await self._checks.round()
-        for title, canary in self._canaries.items():
-            outcomes[title] = with_canary(outcomes[title], canary.last)
+        canaries = {title: ended for title, one in self._canaries.items() if (ended := one.taken()) is not None}
         now, steady = self._clocks.wall(), self._clocks.steady()
         addresses = {receiver.title: receiver.url for receiver in self._plan.receivers}
-        found = Round(now, self._elapsed_s(now, steady), addresses, outcomes)
+        found = Round(now, self._elapsed_s(now, steady), addresses, outcomes, canaries)
         self._round_steady = steady
+        for title, canary in self._canaries.items():
+            if outcomes[title].reason is None:
+                canary.ask(steady)
         self.state = concluded(self.state, found, self._plan.damping, self._ways, new_id)
         self._save()
         self._more.set()
-        for title, outcome in outcomes.items():
+        for title, outcome in (*outcomes.items(), *canaries.items()):
             if outcome.reason is not None:
                 _log.warning("a check failed", receiver=title, code=outcome.reason.code, step=outcome.reason.step)
         await self._ping()
@@ -181,12 +183,17 @@ class Monitor:
             _log.warning("the ping failed", error=str(error))
 
 
-def _fitted(state: MonitorState, plan: Plan) -> MonitorState:
-    """Without ways that are no longer there: nobody would ever take their stories."""
+def _fitted(state: MonitorState, plan: Plan, canaries: Collection[str]) -> MonitorState:
+    """Without ways and canaries that are no longer there: nobody would ever take the stories of these ways, and nothing
+    would tell that the canary is well again."""
     names = {way.name for way in plan.ways}
     kept = [replace(one, ways=tuple(name for name in one.ways if name in names)) for one in state.pending]
     pending = tuple(one for one in kept if one.ways)
-    return replace(state, pending=pending, interval_s=plan.interval_s, problems={})
+    receivers = {
+        title: replace(one, canary_failed=one.canary_failed and title in canaries)
+        for title, one in state.receivers.items()
+    }
+    return replace(state, receivers=receivers, pending=pending, interval_s=plan.interval_s, problems={})
 
 
 def _availability(title: str, one: ReceiverState) -> Availability:

@@ -17,6 +17,8 @@ MOST_RECEIVERS = 500
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 Language = Literal["en", "zh"]
 About = Literal["failure", "recovery", "digest"]
+_TIMEOUT_S = 15.0
+"""By default, unless the interval is shorter."""
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _MAIL_PORTS = {"none": 25, "starttls": 587, "tls": 465}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -193,6 +195,11 @@ def _digest(value: Any) -> Any:
     return None if value is False else {} if value is True else value
 
 
+def _timeout(given: dict[str, Any]) -> float:
+    interval_s: float = given.get("interval", _TIMEOUT_S)
+    return min(_TIMEOUT_S, interval_s)
+
+
 class MonitorSettings(_Part):
     receivers: Annotated[
         tuple[Annotated[ReceiverSettings, BeforeValidator(_receiver)], ...],
@@ -202,7 +209,9 @@ class MonitorSettings(_Part):
         (), alias="warning_maillist", max_length=1000, description="Who gets mails."
     )
     interval: Seconds = Field(60.0, ge=1, le=86400, description="The time between two checks of each receiver.")
-    timeout: Seconds = Field(15.0, gt=0, le=3600, description="How long the check of a receiver may take.")
+    timeout: Seconds = Field(
+        default_factory=_timeout, gt=0, le=3600, description="How long the check of a receiver may take."
+    )
     token_file: Path | None = Field(None, description="A token for all receivers; without one, writing is not checked.")
     token_env: Variable | None = Field(None, description="The variable with the token, in place of a file.")
     damping: DampingSettings = Field(DampingSettings(), description="How many checks in a row decide.")

@@ -16,6 +16,12 @@ def _hours(value: str) -> str:
     return str(quiet_hours(value))
 
 
+def _waiting(value: float) -> float:
+    if not 60.0 <= value <= 366 * 86400.0:
+        raise ValueError("must be at least 1m, and at most 366d")
+    return value
+
+
 class SilenceIn(Request):
     rule: str = Field("*", pattern=_PATTERN, description="The rule, with * for any characters.")
     subject: str = Field(
@@ -34,7 +40,9 @@ class NoticeSettingsIn(Request):
     webhook_secret: str | None = Field(
         None, pattern=NAME_PATTERN, description="The name of your secret with the address."
     )
-    waiting: Seconds = Field(1800.0, ge=60, le=366 * 86400, description="How long a job waits before you are told.")
+    waiting: Annotated[Seconds, AfterValidator(_waiting)] = Field(
+        1800.0, description="How long a job waits before you are told: at least 1m, at most 366d."
+    )
     quiet_hours: Annotated[str, AfterValidator(_hours)] | None = Field(None, description="As 22:00-07:00.")
     time_zone: Annotated[str, AfterValidator(known_zone)] = Field("UTC", max_length=64)
     language: Literal["en", "zh"] = "en"

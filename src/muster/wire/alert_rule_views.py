@@ -13,7 +13,8 @@ from muster.ports.alerting import RuleBook
 from muster.wire.alert_views import subject_view
 
 
-def rule_alert_view(record: AlertRecord) -> RuleAlertOut:
+def rule_alert_view(record: AlertRecord, now: float) -> RuleAlertOut:
+    held_until = record.held_until if record.held_until is not None and now < record.held_until else None
     return {
         "id": record.id,
         "rule": record.rule,
@@ -27,7 +28,8 @@ def rule_alert_view(record: AlertRecord) -> RuleAlertOut:
         "since": iso(record.since),
         "firedAt": optional_iso(record.fired_at),
         "resolvedAt": optional_iso(record.resolved_at),
-        "told": record.is_told,
+        "told": record.is_told and held_until is None,
+        "heldUntil": optional_iso(held_until),
         "silencedBy": record.silenced_by or None,
         "inhibitedBy": record.inhibited_by or None,
         "done": list(record.done),

@@ -209,10 +209,20 @@ def test_the_webhook_of_a_user_is_no_way_into_the_network_of_the_server(tmp_path
         with running_server(home) as server:
             admin = Caller(server, server.token)
             amy = new_user(admin, "amy")
-            ok(amy.send("PUT", "/secrets/hook", content=address.format(port=inside.port).encode()), 201)
+            ok(amy.send("PUT", "/secrets/hook", content=b"https://hooks.example.org/T0PSECRET"), 201)
             settings = {"on": ["failed"], "webhook": "webhook", "webhookSecret": "hook"}
             ok(amy.send("PUT", "/notices/settings", json=settings))
-            ok(amy.post("/notices/test", {}), 202)
+            ok(amy.send("PUT", "/secrets/hook", content=address.format(port=inside.port).encode()))
+            for refused in (amy.send("PUT", "/notices/settings", json=settings), amy.post("/notices/test", {})):
+                said = json.dumps(problem(refused, 422, "invalid"))
+                assert "'hook' is no address that this server posts to" in said
+                assert "hooks.example.org" in said
+                assert not [one for one in ("127.0.0.1", "[::1]", "metadata") if one in said]
+            short = problem(
+                amy.send("PUT", "/notices/settings", json={**settings, "waiting": "5s"}), 400, "bad-request"
+            )
+            assert "must be at least 1m" in json.dumps(short)
+            run_to_its_end(amy, "exit 3")
             (notice,) = wait_for(
                 "the refusal", lambda: [one for one in ok(amy.get("/notices"))["items"] if one["error"]]
             )

@@ -155,6 +155,10 @@ def test_the_status_says_whether_the_monitor_is_at_work(
         assert "gpu1: up" in done.stdout
     finally:
         assert watcher.end() == 0
+    watcher.start()
+    watcher.wait_for_rounds(0)
+    assert watcher.end(signal.SIGINT) == 130
+    assert "Traceback" not in watcher.log
     for _ in polls(30):
         done = watcher.run("status", "-o", "json")
         if done.returncode == 1:

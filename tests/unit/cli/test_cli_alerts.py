@@ -50,6 +50,20 @@ def test_an_alert_that_is_told_is_not_called_silenced(server: TinyServer) -> Non
     assert "silence" not in out + err
 
 
+def test_an_alert_that_has_ended_is_not_called_silenced(server: TinyServer) -> None:
+    ended = an_alert(state="resolved", resolvedAt=AT, silencedBy="s1")
+    server.on("GET", "/alerts/history", Answer(200, {"items": [ended]}))
+    outcome = muster(server, "alerts", "history", "-o", "wide")
+    assert (outcome.code, "silenced" in outcome.out) == (0, False)
+    assert "resolved" in outcome.out
+
+
+def test_an_alert_whose_notice_waits_for_the_end_of_quiet_hours_is_called_held(server: TinyServer) -> None:
+    held = an_alert(told=False, heldUntil="2026-01-01T12:00:00Z")
+    server.on("GET", "/alerts/firing", Answer(200, {"items": [held]}))
+    assert "held until 2026-01-0" in muster(server, "alerts", "list", "-o", "wide").out
+
+
 def test_whoever_may_not_see_silences_still_sees_that_an_alert_is_silenced(server: TinyServer) -> None:
     out, err = listed(server, an_alert(silencedBy="s1"))
     assert "silenced" in out

@@ -133,6 +133,19 @@ def test_a_silenced_alert_that_is_over_is_not_told_and_nothing_was_done() -> Non
     assert (life.told, [record.phase for record in step.changed]) == ([], [AlertPhase.RESOLVED])
 
 
+@pytest.mark.parametrize(("silence_ends", "is_told"), [(1000, False), (50, True), (20, True)])
+def test_the_end_of_an_alert_that_was_told_is_not_told_while_it_is_silenced(silence_ends: float, is_told: bool) -> None:
+    life = Life()
+    life.at(0, hot())
+    life.silences = [Silence("s1", "*", "*", "", "amy", 5, silence_ends)]
+    life.at(10, hot())
+    life.at(20)
+    (ended,) = life.at(50).changed
+    assert (ended.phase, ended.is_told, ended.silenced_by) == (AlertPhase.RESOLVED, True, "" if is_told else "s1")
+    life.at(2000)
+    assert life.told == [(0, "Hot", "fires"), *([(50, "Hot", "is over")] if is_told else [])]
+
+
 def test_what_is_to_be_done_is_known_when_it_fires_and_telling_is_no_part_of_it() -> None:
     life = Life(replace(HOT, actions=(AlertAction.NOTIFY, AlertAction.CORDON)))
     (record,) = life.at(0, hot()).fired

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import count, pairwise
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.fast
 WELL = Outcome(None, 0.1)
 REFUSED = Outcome(Reason(ReasonCode.REFUSED, Step.CONNECT), 0.1)
 FULL = Outcome(Reason(ReasonCode.STORAGE_FULL, Step.WRITE, {"words": "the disk is full"}), 0.1)
+SLOW = Outcome(Reason(ReasonCode.CANARY_SLOW, Step.CANARY, {"seconds": "300", "state": "Queued"}), 300.0)
 WAYS = Ways({"mail": frozenset({"failure", "recovery", "digest"}), "chat": frozenset({"failure"})})
 
 
@@ -29,11 +31,17 @@ class Played:
         self.now = 1000.0
         self._ids: Iterator[int] = count(1)
 
-    def round(self, outcomes: Mapping[str, Outcome], elapsed_s: float = 60.0, jump_s: float = 0.0) -> list[Story]:
+    def round(
+        self,
+        outcomes: Mapping[str, Outcome],
+        elapsed_s: float = 60.0,
+        jump_s: float = 0.0,
+        canaries: Mapping[str, Outcome] = MappingProxyType({}),
+    ) -> list[Story]:
         """Returns what is told because of this round."""
         self.now += elapsed_s + jump_s
         before = {one.story.id for one in self.state.pending}
-        found = Round(self.now, elapsed_s, {title: f"http://{title}" for title in outcomes}, outcomes)
+        found = Round(self.now, elapsed_s, {title: f"http://{title}" for title in outcomes}, outcomes, canaries)
         self.state = concluded(self.state, found, self.damping, WAYS, lambda: str(next(self._ids)))
         return [one.story for one in self.state.pending if one.story.id not in before]
 
@@ -109,6 +117,54 @@ def test_the_reason_is_the_last_one() -> None:
     (failed,) = played.round({"a": FULL})
     assert isinstance(failed, FailureStory)
     assert failed.items[0].reason == FULL.reason
+
+
+def test_a_failed_canary_counts_once_until_the_next_one_has_ended() -> None:
+    played = Played(Damping(3, 3))
+    assert played.round({"a": WELL}, canaries={"a": SLOW}) == []
+    assert [played.round({"a": WELL}) for _ in range(10)] == [[]] * 10
+    one = played.state.receivers["a"]
+    assert (one.failures, one.successes, one.checks, one.failed_checks) == (1, 0, 1, 1)
+    assert played.round({"a": WELL}, canaries={"a": SLOW}) == []
+    (failed,) = played.round({"a": WELL}, canaries={"a": SLOW})
+    assert isinstance(failed, FailureStory)
+    assert (failed.items[0].reason, failed.items[0].checks) == (SLOW.reason, 3)
+
+
+def test_a_canary_that_succeeds_ends_what_a_failed_one_began() -> None:
+    played = Played(Damping(2, 2))
+    for canary in (SLOW, WELL, SLOW, WELL):
+        assert played.round({"a": WELL}, canaries={"a": canary}) == []
+    assert played.state.receivers["a"].successes == 1
+
+
+def test_a_receiver_whose_canary_failed_is_up_again_after_a_good_canary_and_enough_good_rounds() -> None:
+    played = Played(Damping(2, 3))
+    told_now = [kinds(played.round({"a": WELL}, canaries={"a": SLOW})) for _ in range(2)]
+    told_now += [kinds(played.round({"a": WELL})) for _ in range(5)]
+    told_now += [kinds(played.round({"a": WELL}, canaries={"a": WELL}))]
+    told_now += [kinds(played.round({"a": WELL})) for _ in range(2)]
+    assert told_now == [[], ["failure"], [], [], [], [], [], [], [], ["recovery"]]
+    story = played.state.pending[-1].story
+    assert isinstance(story, RecoveryStory)
+    assert story.items[0].lasted_s == 7 * 60.0
+
+
+def test_a_canary_that_fails_while_the_receiver_is_away_says_nothing() -> None:
+    played = Played(Damping(2, 2))
+    told_now = [kinds(played.round({"a": REFUSED}, canaries={"a": REFUSED})) for _ in range(2)]
+    told_now += [kinds(played.round({"a": WELL})) for _ in range(2)]
+    assert told_now == [[], ["failure"], [], ["recovery"]]
+    story = played.state.pending[-1].story
+    assert isinstance(story, RecoveryStory)
+    assert (story.items[0].reason, story.items[0].lasted_s) == (REFUSED.reason, 120.0)
+
+
+def test_a_canary_that_succeeds_just_before_the_receiver_goes_away_is_not_forgotten() -> None:
+    played = Played(Damping(1, 1))
+    played.round({"a": WELL}, canaries={"a": SLOW})
+    played.round({"a": REFUSED}, canaries={"a": WELL})
+    assert kinds(played.round({"a": WELL})) == ["recovery"]
 
 
 @pytest.mark.parametrize("jump_s", [-1e8, -3600.0, 3600.0, 1e8])

@@ -3,14 +3,17 @@
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from muster.domain.errors import Conflict
+from muster.monitor.canary import Canary, CanaryJob
 from muster.monitor.couriers import Way
+from muster.monitor.outcomes import Outcome
 from muster.monitor.pinging import NotPinged, Ping
 from muster.monitor.receiver_calls import Receiver
 from muster.monitor.rounds import Damping
@@ -21,7 +24,7 @@ from muster.monitor.telling import Teller
 from muster.monitor.watching import Clocks, Monitor, Plan
 from muster.monitor.week import WeeklyTime
 from muster.ports.notifying import NotDelivered, Notice
-from tests.unit.client.tiny_server import Answer, TinyServer, problem
+from tests.unit.client.tiny_server import Answer, Asked, Reply, TinyServer, problem
 
 pytestmark = pytest.mark.fast
 
@@ -87,6 +90,13 @@ class World:
         receivers = (Receiver("a", self.server.url),)
         plan = Plan(receivers, 60.0, 20.0, Damping(1, 1), (way,), weekly, self.state_file, None, self.ping)
         return Monitor(plan, opened_state(self.state_file), self.time.clocks, self.gather)
+
+    def quick_monitor(self, canary: CanaryJob | None) -> Monitor:
+        """With the real clocks, and rounds that follow each other closely."""
+        way = Way("mail", self.mail, Teller("en", "UTC", "watcher"), ALL)
+        receivers = (Receiver("a", self.server.url, None, "mst_x"),)
+        plan = Plan(receivers, 0.05, 20.0, Damping(1, 1), (way,), None, self.state_file, canary)
+        return Monitor(plan, opened_state(self.state_file))
 
     async def gather(
         self, receivers: Sequence[Receiver], _: Mapping[str, str], since: float, until: float
@@ -361,6 +371,131 @@ def test_a_way_that_hangs_keeps_no_other_from_its_notices(world: World) -> None:
         released.set()
         await until(lambda: not monitor.state.pending)
         running.cancel()
+
+    run(play)
+
+
+CANARY = CanaryJob(3600.0, 60.0, "watcher", {"command": "true"})
+BUSY = problem(503, "unavailable", "no database")
+QUEUED = Answer(200, {"id": "j1", "state": "Queued"})
+SUCCEEDED = Answer(200, {"id": "j1", "state": "Succeeded"})
+
+
+def with_canaries(server: TinyServer, *answers: Reply) -> None:
+    server.on("POST", "/server/write-check", WELL)
+    server.on("GET", "/jobs", Answer(200, {"items": []}))
+    server.on("POST", "/jobs", *answers)
+
+
+@asynccontextmanager
+async def at_work(monitor: Monitor) -> AsyncIterator[None]:
+    running = asyncio.ensure_future(monitor.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+def submitted(server: TinyServer) -> int:
+    return len(server.requests("POST", "/jobs"))
+
+
+def test_a_canary_that_failed_is_repeated_soon_and_one_that_succeeded_when_it_is_due(world: World) -> None:
+    with_canaries(world.server, BUSY, BUSY, SUCCEEDED)
+
+    async def play() -> None:
+        async with at_work(world.quick_monitor(CANARY)):
+            await until(lambda: len(world.mail.notices) == 2)
+            rounds = len(world.server.requests("POST", "/server/write-check"))
+            await until(lambda: len(world.server.requests("POST", "/server/write-check")) > rounds + 3)
+
+    run(play)
+    assert [title.partition(",")[0] for title in world.mail.titles] == ["a is down", "a works again"]
+    assert submitted(world.server) == 3
+
+
+def test_no_canary_is_begun_while_the_receiver_is_away(world: World) -> None:
+    with_canaries(world.server, SUCCEEDED)
+    world.is_well(False)
+
+    async def play() -> None:
+        monitor = world.quick_monitor(CANARY)
+        async with at_work(monitor):
+            await until(lambda: monitor.state.rounds >= 3)
+            assert submitted(world.server) == 0
+            world.is_well(True)
+            await until(lambda: submitted(world.server) == 1)
+
+    run(play)
+
+
+def test_a_failed_canary_is_known_after_a_kill(world: World) -> None:
+    async def first() -> None:
+        with_canaries(world.server, BUSY)
+        async with at_work(world.quick_monitor(CANARY)):
+            await until(lambda: bool(world.mail.notices))
+
+    released = threading.Event()
+
+    def queued(_: Asked) -> Answer:
+        released.wait(30)
+        return QUEUED
+
+    async def second() -> None:
+        with_canaries(world.server, queued)
+        monitor = world.quick_monitor(CANARY)
+        rounds = monitor.state.rounds
+        async with at_work(monitor):
+            await until(lambda: monitor.state.rounds > rounds + 3)
+            assert monitor.state.receivers["a"].is_down
+            released.set()
+
+    async def without_canary() -> None:
+        async with at_work(world.quick_monitor(None)):
+            await until(lambda: len(world.mail.notices) == 2)
+
+    run(first)
+    run(second)
+    run(without_canary)
+    assert [title.partition(",")[0] for title in world.mail.titles] == ["a is down", "a works again"]
+
+
+def test_a_canary_is_begun_once_at_a_time_and_told_once(world: World) -> None:
+    with_canaries(world.server, BUSY)
+
+    async def play() -> None:
+        canary = Canary(Receiver("a", world.server.url, None, "mst_x"), CANARY)
+        found: list[Outcome] = []
+
+        def has_found() -> bool:
+            found.extend(filter(None, [canary.taken()]))
+            return bool(found)
+
+        running = asyncio.ensure_future(canary.run())
+        canary.ask(0.0)
+        canary.ask(7200.0)
+        await until(has_found)
+        assert canary.taken() is None
+        running.cancel()
+
+    run(play)
+    assert submitted(world.server) == 1
+
+
+def test_a_monitor_that_is_stopped_while_a_notice_goes_out_ends(world: World) -> None:
+    world.is_well(False)
+
+    async def play() -> None:
+        running = asyncio.ensure_future(world.quick_monitor(None).run())
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(running.cancel)
+
+        world.mail.then = stop
+        done, _ = await asyncio.wait([running], timeout=30)
+        assert done
 
     run(play)
 

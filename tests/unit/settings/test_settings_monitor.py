@@ -147,6 +147,13 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path, text: str, said: 
     assert any(said in one for one in refused(tmp_path, text))
 
 
+@pytest.mark.parametrize(("interval", "timeout_s"), [("2s", 2.0), ("15s", 15.0), ("1m", 15.0)])
+def test_a_short_interval_shortens_the_timeout_that_is_not_given(
+    tmp_path: Path, interval: str, timeout_s: float
+) -> None:
+    assert read(tmp_path, LEAST + f"interval: {interval}\n").settings.timeout == timeout_s
+
+
 def test_a_password_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None:
     text = LEAST + "smtp: {host: mail, user: x, tls: tls, password: hunter22}\n"
     found = refused(tmp_path, text)

@@ -18,6 +18,13 @@ from muster.client.alert_views import RuleAlertView, SilenceView
 from muster.client.client import Client
 from muster.client.errors import MusterError
 
+
+def _told(one: RuleAlertView) -> str:
+    if one.raw.get("told"):
+        return "yes"
+    return one.untold or (f"held until {_moment(one.held_until)}" if one.held_until else "no")
+
+
 _ALERT_COLUMNS: list[Column[RuleAlertView]] = [
     Column("RULE", lambda one: one.rule),
     Column("SEVERITY", lambda one: one.severity),
@@ -25,7 +32,7 @@ _ALERT_COLUMNS: list[Column[RuleAlertView]] = [
     Column("CLUSTER", lambda one: one.cluster, wide=True),
     Column("STATE", lambda one: "silenced" if one.is_silenced else one.state),
     Column("SINCE", lambda one: _moment(one.since)),
-    Column("TOLD", lambda one: one.untold or ("yes" if one.raw.get("told") else "no"), wide=True),
+    Column("TOLD", _told, wide=True),
     Column("DONE", lambda one: "; ".join(one.raw.get("done") or ()) or "-", wide=True),
     Column("MESSAGE", lambda one: one.message),
 ]

@@ -20,6 +20,8 @@ def command(context: click.Context, config: str | None, log_level: str | None) -
     It runs apart from the servers, best on another machine. Each server is checked every minute: whether it is alive,
     ready, and able to write. The file names `receivers` and `warning_maillist`; see docs/guides/monitor.md.
 
+    SIGTERM ends it with exit code 0, Ctrl-C with 130. The exit code is 2 if the file is wrong.
+
     \b
     Examples:
       muster monitor --config monitor.yaml
@@ -38,7 +40,7 @@ def command(context: click.Context, config: str | None, log_level: str | None) -
 @click.option("--send-test", is_flag=True, help="Send a test notice by every way that the file names.")
 @click.pass_obj
 def check(common: str | None, config: str | None, send_test: bool) -> None:
-    """Check the file, and every server once. The exit code is 1 if something is wrong.
+    """Check the file, and every server once. The exit code is 2 if the file is wrong, 1 if something else is.
 
     \b
     Examples:

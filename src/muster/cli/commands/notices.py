@@ -66,7 +66,7 @@ def show(output: str) -> None:
 @click.option("--mail", metavar="ADDRESS", help="The mail address; an empty one for no mails.")
 @click.option("--webhook", type=click.Choice([*_KINDS, "none"]), help="What receives the notices at the address.")
 @click.option("--webhook-secret", metavar="NAME", shell_complete=complete_secrets, help="Your secret with the address.")
-@click.option("--waiting", metavar="DURATION", help="How long a job waits before you are told: 30m.")
+@click.option("--waiting", metavar="DURATION", help="How long a job waits before you are told: 30m; at least 1m.")
 @click.option("--quiet", metavar="FROM-TO", help="When nothing is sent: 22:00-07:00; an empty text for never.")
 @click.option("--time-zone", metavar="ZONE", help="Where the quiet hours hold: Asia/Shanghai.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="The language of the notices.")

@@ -35,7 +35,9 @@ class AlertRecord:
     """Since when its cause is gone, while it still fires."""
     resolved_at: float | None = None
     is_told: bool = False
-    """Whether people were told that it fires. Only then are they told that it is over."""
+    """Whether people were told that it fires. Only then are they told that it is over, if it is not silenced then."""
+    held_until: float | None = None
+    """Until when quiet hours hold back what people are told; None if they do not."""
     silenced_by: str = ""
     inhibited_by: str = ""
     todo: tuple[AlertAction, ...] = ()
@@ -111,7 +113,11 @@ def advanced(
         tuple(record for key, record in judged.items() if record != before.get(key)),
         tuple(dropped),
         tuple(record for key, record in judged.items() if record.is_told and not _was_told(before.get(key))),
-        tuple(record for record in judged.values() if record.phase is AlertPhase.RESOLVED and record.is_told),
+        tuple(
+            record
+            for record in judged.values()
+            if record.phase is AlertPhase.RESOLVED and record.is_told and not record.silenced_by
+        ),
     )
 
 
@@ -166,14 +172,18 @@ def _moved(
 def _judged(
     records: Mapping[str, AlertRecord], rules: Mapping[str, AlertRule], silences: Sequence[Silence], now: float
 ) -> dict[str, AlertRecord]:
-    """Decides who is told. An alert that is silenced or inhibited is told when that ends, if it still fires then."""
+    """Decides who is told. An alert that is silenced or inhibited is told when that ends, if it still fires then.
+    Nobody is told of the end of one that is silenced then."""
     firing = [record for record in records.values() if record.phase is AlertPhase.FIRING]
     judged = {}
     for key, record in records.items():
-        if record.phase is not AlertPhase.FIRING:
+        if record.phase is AlertPhase.PENDING:
             judged[key] = record
             continue
         silence = next((one.id for one in silences if one.matches(record, now)), "")
+        if record.phase is AlertPhase.RESOLVED:
+            judged[key] = replace(record, silenced_by=silence)
+            continue
         inhibitor = next((one.rule for one in firing if _inhibits(one, record, rules)), "")
         marked = replace(record, silenced_by=silence, inhibited_by=inhibitor)
         rule = rules.get(record.rule)

@@ -29,6 +29,15 @@ class Recipient:
         return now if quiet is None else quiet.end_after(now, ZoneInfo(self.settings.time_zone))
 
 
+async def webhook_address(context: Context, user_id: str, secret: str) -> str | None:
+    """What the secret of the user contains; None if there is none."""
+    sealed = await context.store.sealed_secrets(user_id, [secret])
+    box = context.secret_box
+    if not sealed or box is None:
+        return None
+    return box.open(user_id, secret, sealed[0].sealed).decode("utf-8", "replace").strip()
+
+
 async def recipients(context: Context) -> Mapping[str, Recipient]:
     """By the name of the user; empty if nobody has settings."""
     settings = {one.user_id: one for one in await context.store.notice_settings()}

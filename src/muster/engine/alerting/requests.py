@@ -7,8 +7,8 @@ from muster.domain.accounts import User
 from muster.domain.alerting.alert_records import Silence
 from muster.domain.alerting.notices import NoticeSettings, QueuedNotice
 from muster.domain.errors import Conflict, Invalid, Problem
-from muster.engine.alerting.allowed_addresses import mail_is_allowed
-from muster.engine.alerting.recipients import Recipient
+from muster.engine.alerting.allowed_addresses import mail_is_allowed, webhook_is_allowed
+from muster.engine.alerting.recipients import Recipient, webhook_address
 from muster.engine.alerting.words import said
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
@@ -53,11 +53,8 @@ async def set_notices(context: Context, user: User, given: NoticeSettings, book:
         problems.append(Problem("mail", "this server has no mail server", "an admin gives it `smtp` in alerts.yaml"))
     if bool(given.webhook_kind) != bool(given.webhook_secret):
         problems.append(Problem("webhook", "webhook and webhookSecret belong together"))
-    elif given.webhook_secret and given.webhook_secret not in {
-        one.name for one in await context.store.secrets(user.id)
-    }:
-        hint = f"store the address as a secret: muster secret set {given.webhook_secret}"
-        problems.append(Problem("webhookSecret", f"you have no secret {given.webhook_secret!r}", hint))
+    elif given.webhook_secret:
+        problems += await _webhook_problems(context, user, given.webhook_secret, book)
     if problems:
         raise Invalid("the notices cannot be set", problems=tuple(problems))
     now = context.clock()
@@ -69,6 +66,19 @@ async def set_notices(context: Context, user: User, given: NoticeSettings, book:
     return settings
 
 
+async def _webhook_problems(context: Context, user: User, secret: str, book: RuleBook) -> list[Problem]:
+    """They never contain the address."""
+    address = await webhook_address(context, user.id, secret)
+    if address is None:
+        hint = f"store the address as a secret: muster secret set {secret}"
+        return [Problem("webhookSecret", f"you have no secret {secret!r}", hint)]
+    if webhook_is_allowed(book, address):
+        return []
+    hosts = ", ".join(book.webhook_hosts) or "none"
+    hint = f"an address by https at one of these hosts, or by http at one with a port: {hosts}"
+    return [Problem("webhookSecret", f"the secret {secret!r} is no address that this server posts to", hint)]
+
+
 async def clear_notices(context: Context, user: User) -> None:
     event = audit_event("notice.settings", user.name, context.clock(), user=user.name, on=[])
     await context.apply(Change(alerting=AlertingChange(removed_settings=user.id), events=[event]))
@@ -77,7 +87,9 @@ async def clear_notices(context: Context, user: User) -> None:
 async def queue_test_notice(
     context: Context, user: User, settings: NoticeSettings, book: RuleBook
 ) -> list[QueuedNotice]:
-    """One for each way of the user, also in quiet hours."""
+    """One for each way of the user, also in quiet hours. Raises Invalid if the address of a webhook is not allowed."""
+    if settings.webhook_secret and (problems := await _webhook_problems(context, user, settings.webhook_secret, book)):
+        raise Invalid("no test notice is sent", problems=tuple(problems))
     now, language = context.clock(), settings.language
     title, text = said(language, "test.title"), said(language, "test.text")
     made = [

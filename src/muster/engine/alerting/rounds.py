@@ -2,7 +2,7 @@
 one transaction, so that a server that is killed at any moment tells each thing once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -127,11 +127,13 @@ class Rounds:
             notice for record in (*step.fired, *step.resolved) for notice in self._to_admins(record, rules, book, now)
         ]
         notices += [notice async for notice in self._to_owners(step, rules, book, now)]
-        change = AlertingChange(alerts=step.changed, dropped_alerts=step.dropped, notices=notices)
+        fired = {record.id for record in step.fired}
+        changed = [_held(record, notices, now) if record.id in fired else record for record in step.changed]
+        change = AlertingChange(alerts=changed, dropped_alerts=step.dropped, notices=notices)
         await self._context.apply(Change(alerting=change, events=list(_audited(step, now))))
         for gone in step.dropped:
             self._records.pop(gone, None)
-        for record in step.changed:
+        for record in changed:
             self._keep(record)
 
     def _keep(self, record: AlertRecord) -> None:
@@ -189,6 +191,11 @@ class Rounds:
         self._told_problems = problems
 
 
+def _held(record: AlertRecord, notices: Sequence[QueuedNotice], now: float) -> AlertRecord:
+    due_at = min((one.not_before for one in notices if one.data["alert"] == record.id), default=now)
+    return replace(record, held_until=due_at) if due_at > now else record
+
+
 def _mails_owner(record: AlertRecord, rules: dict[str, AlertRule]) -> bool:
     rule = rules.get(record.rule)
     return rule is None or AlertAction.MAIL_OWNER in rule.actions
@@ -197,8 +204,9 @@ def _mails_owner(record: AlertRecord, rules: dict[str, AlertRule]) -> bool:
 def _audited(step: Step, now: float) -> Iterator[Event]:
     for record in step.fired:
         yield _event("alert.fire", record, now)
-    for record in step.resolved:
-        yield _event("alert.resolve", record, now)
+    for record in step.changed:
+        if record.phase is AlertPhase.RESOLVED and record.is_told:
+            yield _event("alert.resolve", record, now)
 
 
 def _event(what: AuditKind, record: AlertRecord, now: float) -> Event:

@@ -9,7 +9,7 @@ import structlog
 from muster.domain.alerting.notices import ADMINS, QueuedNotice
 from muster.domain.audit_kinds import AuditKind
 from muster.domain.errors import MusterError
-from muster.engine.alerting.recipients import MAIL
+from muster.engine.alerting.recipients import MAIL, webhook_address
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
 from muster.lib.backoff import exponential
@@ -140,11 +140,10 @@ class Sending:
             return settings.mail
         if notice.way != settings.webhook_kind:
             raise Refused("the user does not have this way any more")
-        sealed = await self._context.store.sealed_secrets(notice.user_id, [settings.webhook_secret])
-        box = self._context.secret_box
-        if not sealed or box is None:
+        address = await webhook_address(self._context, notice.user_id, settings.webhook_secret)
+        if address is None:
             raise Refused(f"the user has no secret {settings.webhook_secret!r}")
-        return box.open(notice.user_id, settings.webhook_secret, sealed[0].sealed).decode("utf-8", "replace").strip()
+        return address
 
     async def _record(self, notice: QueuedNotice, due_at: float | None, what: AuditKind | None) -> None:
         change = AlertingChange(tried_notices=[TriedNotice(notice, due_at)])

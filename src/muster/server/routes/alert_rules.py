@@ -41,12 +41,13 @@ async def firing_alerts(
     pending: Annotated[bool, Query(description="Also those that have not lasted long enough yet.")] = False,
 ) -> Response:
     """Admins see all, users those of their own jobs."""
+    now = parts.context.clock()
     found = [
         record
         for record in await parts.context.store.open_alerts()
         if (pending or record.phase is AlertPhase.FIRING) and may(me, Action.ALERT_SEE, record.owner, private=False)
     ]
-    return JSONResponse(RuleAlertList(items=[rule_alert_view(record) for record in found]))
+    return JSONResponse(RuleAlertList(items=[rule_alert_view(record, now) for record in found]))
 
 
 @router.get("/alerts/history", response_model=response_model(RuleAlertList), summary="Alerts of rules, also past ones")
@@ -67,7 +68,7 @@ async def alert_history(
         rule=rule,
         limit=limit,
     )
-    return JSONResponse(RuleAlertList(items=[rule_alert_view(record) for record in found]))
+    return JSONResponse(RuleAlertList(items=[rule_alert_view(record, now) for record in found]))
 
 
 @router.get("/alerts/rules", response_model=response_model(AlertRuleList), summary="The rules of alerts")
