@@ -1,7 +1,9 @@
 """Streams are bounded for each user, and end soon after the user's token does."""
 
 import hashlib
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 
 import httpx
@@ -139,3 +141,23 @@ def test_metrics_need_a_token_on_the_same_machine_too(admin: Caller) -> None:
 def test_an_admin_is_recovered_while_the_server_runs(admin: Caller) -> None:
     done = admin.server.run("server", "recover-admin", "saviour", check=True)
     assert ok(Caller(admin.server, done.stdout.strip()).get("/whoami"))["role"] == "admin"
+
+
+def test_servers_that_wait_for_news_of_their_jobs_are_bounded(admin: Caller) -> None:
+    user = new_user(admin, "front", password=None)
+    path = f"/jobs:handed-on?server={'0' * 16}&cluster=far"
+    tag = ok(user.get(path))["tag"]
+    request = f"GET /api/v1{path}&known={tag}&wait=60 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {user.token}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(16):
+            waiting = stack.enter_context(socket.create_connection(("127.0.0.1", user.server.port), 20))
+            waiting.sendall(request.encode())
+        for _ in polls(20):
+            if user.get(path).status_code == 429:
+                break
+        problem(user.get(path), 429, "too-many-requests")
+        ok(admin.get(path))
+    for _ in polls(20):
+        if user.get(path).status_code == 200:
+            return
+    raise AssertionError("servers that left still count")

@@ -29,6 +29,12 @@ LOG_SEARCHES = 6
 COMMANDS_PER_USER = 32
 COMMANDS = 512
 """How many commands may run in tasks at once."""
+WAITS_PER_USER = 512
+WAITS = 3072
+"""How many requests may wait at once until something happens."""
+SERVERS_PER_USER = 16
+SERVERS = 256
+"""How many other servers may wait at once for news of the jobs that they have handed on. Each looks at all of these."""
 TASK_CONNECTIONS_PER_USER = 128
 TASK_CONNECTIONS = 2048
 """How many connections to ports of tasks may be open at once. A node takes 512, of which one user has a quarter."""
@@ -110,5 +116,7 @@ class Bounds:
         self.log_reads = Bound("readings of logs", each=LOG_READS_PER_USER, in_all=LOG_READS)
         self.schedules = Bound("schedules", each=2, in_all=SCHEDULES)
         self.log_searches = Bound("searches of logs", each=LOG_SEARCHES_PER_USER, in_all=LOG_SEARCHES)
+        self.waits = Bound("requests that wait", each=WAITS_PER_USER, in_all=WAITS)
+        self.servers = Bound("waiting servers", each=SERVERS_PER_USER, in_all=SERVERS)
         self.commands = Bound("commands in tasks", each=COMMANDS_PER_USER, in_all=COMMANDS)
         self.task_connections = Bound("connections to tasks", each=TASK_CONNECTIONS_PER_USER, in_all=TASK_CONNECTIONS)

@@ -34,3 +34,23 @@ def test_the_newest_state_and_all_that_is_known() -> None:
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_the_order_in_which_records_come_does_not_matter(order: tuple[int, ...]) -> None:
     assert summary([LIFE[place] for place in order]) == summary(LIFE)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"params": [1, 2]},
+        {"trackingUrl": "javascript:alert(1)"},
+        {"trackingUrl": "//elsewhere.example.org"},
+        {"gpuHours": "NaN"},
+        {"fault": "text"},
+        {"used": 5},
+        {"name": {"a": 1}},
+        {"state": None, "attempt": True},
+    ],
+    ids=str,
+)
+def test_what_no_server_sends_is_left_out(forged: dict[str, Any]) -> None:
+    before = summary(LIFE)
+    after = summary([*LIFE, record(5, kind="job.tracking", at="2026-01-01T00:00:05Z", jobId="j", **forged)])
+    assert {**after, "lastAt": None, "lastSeq": None} == {**before, "lastAt": None, "lastSeq": None}

@@ -185,7 +185,8 @@ def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> 
     )
     echo("\nRecords:")
     for record in records:
-        task = record.get("task") or {}
+        task = record.get("task")
+        task = task if isinstance(task, Mapping) else {}
         about = f"{task.get('name')} on {task.get('node')}" if task else record.get("reason") or ""
         echo(f"  {record['at']}  {record['kind']:<16}  {about}".rstrip())
 

@@ -82,7 +82,7 @@ async def list_handed_on(
 ) -> Response:
     """Answers those of the caller's jobs that this server has handed on and not let go of, with their tasks. With
     `known` and `wait` it answers when something is not as it was, at the latest after that time."""
-    with parts.context.hub.subscribe() as changes:
+    with parts.bounds.servers.held(me.name), parts.context.hub.subscribe() as changes:
         deadline = parts.context.clock() + wait_s
         while True:
             items = await _items(parts, me, server, cluster)

@@ -199,7 +199,7 @@ async def wait_for_end(
 ) -> Response:
     """Answers when the job has ended, or after the timeout with the job as it is."""
     job = await parts.find_job(me, ref, Action.JOB_SEE)
-    with parts.context.hub.subscribe(job.id) as changes:
+    with parts.bounds.waits.held(me.name), parts.context.hub.subscribe(job.id) as changes:
         deadline = parts.context.clock() + timeout_s
         job = await parts.find_job(me, job.id, Action.JOB_SEE)
         while not job.is_final and (left := deadline - parts.context.clock()) > 0:

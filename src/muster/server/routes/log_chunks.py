@@ -61,7 +61,8 @@ async def log_chunk(
         offset = await parts.logs.start_of_tail(found, job.cluster, tail)
     chunk = await parts.logs.chunk(found, job.cluster, offset, limit)
     if wait_s and not chunk.ended and chunk.size <= offset:
-        await _grown(parts, job, found, offset, wait_s)
+        with parts.bounds.waits.held(me.name):
+            await _grown(parts, job, found, offset, wait_s)
         chunk = await parts.logs.chunk(found, job.cluster, offset, limit)
         await parts.accounts.recheck(me)
     return Response(chunk.data, media_type=_RAW, headers=_headers(chunk))
