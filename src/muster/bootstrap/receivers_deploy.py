@@ -18,7 +18,7 @@ from muster.receivers.addresses import Address
 from muster.receivers.controlling import NotDone, State, status_of, wait_for
 from muster.receivers.deployments import Deployment, Register, Wanted, WantedByAddress
 from muster.receivers.free_addresses import unusable
-from muster.receivers.instances import CONFIG, Instance
+from muster.receivers.instances import CONFIG, STORE, Instance
 from muster.receivers.start_files import (
     LOG_SERVER,
     MONITOR,
@@ -70,6 +70,19 @@ class _Step:
             yield f"{name}: unchanged"
 
 
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """What all receivers share. Its settings are for commands that work on it: checks of cluster files, backups."""
+
+    folder: Path
+    files: Files
+    changes: dict[str, Change]
+
+    def lines(self) -> Iterator[str]:
+        if self.changes[CONFIG] is Change.KEPT:
+            yield f"{STORE}: kept {CONFIG}, which somebody has edited; remove it to have it written anew"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="muster receivers deploy")
     parser.add_argument("file", type=Path)
@@ -91,16 +104,17 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     before = deployment.wanted()
     _refuse_addresses(plan, deployment)
     steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
+    store = _store(plan, deployment)
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
     for note in plan.notes:
         sys.stderr.write(f"note: {note}\n")
-    for line in (*(line for step in steps for line in step.lines()), *_left(deployment, gone)):
+    for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)
     if is_dry_run:
         _say("nothing was done, because of --dry-run")
         return
     try:
-        _write(deployment, steps, gone)
+        _write(deployment, steps, store, gone)
         Register.of_account().add(deployment)
     except OSError as error:
         raise Unavailable(f"cannot write to {error.filename}: {error.strerror}") from None
@@ -141,18 +155,28 @@ def _step(plan: ReceiversPlan, deployment: Deployment, receiver: DeployedReceive
     return _Step(instance, files, compared(instance.folder, files), digest, before.get(instance.address))
 
 
+def _store(plan: ReceiversPlan, deployment: Deployment) -> _Store:
+    files = {CONFIG: WrittenFile(_yaml(_shared_config(plan)))}
+    return _Store(deployment.store, files, compared(deployment.store, files))
+
+
 def _config(plan: ReceiversPlan, instance: Instance, receiver: DeployedReceiver) -> dict[str, Any]:
-    settings = plan.settings
     config: dict[str, Any] = {"host": instance.address.host, "port": instance.address.port}
     config["logFile"] = str(instance.folder / "server.log")
+    if receiver.offers is not None:
+        config["offers"] = list(receiver.offers)
+    elif plan.settings.platform is not None:
+        config["offers"] = str(plan.clusters)
+    return {**config, **_shared_config(plan)}
+
+
+def _shared_config(plan: ReceiversPlan) -> dict[str, Any]:
+    settings = plan.settings
+    config: dict[str, Any] = {}
     if settings.database is not None:
         config["database"] = settings.database
     if plan.clusters is not None:
         config["clusters"] = str(plan.clusters)
-    if receiver.offers is not None:
-        config["offers"] = list(receiver.offers)
-    elif settings.platform is not None:
-        config["offers"] = str(plan.clusters)
     if settings.log_server is not None:
         config["logServer"] = settings.log_server.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {**config, **settings.settings}
@@ -185,8 +209,10 @@ def _left(deployment: Deployment, gone: Sequence[Address]) -> Iterator[str]:
             yield f"{address}: no longer in the file, to be stopped; {then}"
 
 
-def _write(deployment: Deployment, steps: Sequence[_Step], gone: Sequence[Address]) -> None:
+def _write(deployment: Deployment, steps: Sequence[_Step], store: _Store, gone: Sequence[Address]) -> None:
     deployment.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store.folder.mkdir(mode=0o700, exist_ok=True)
+    write_changed(store.folder, store.files, store.changes)
     for step in steps:
         step.instance.folder.mkdir(mode=0o700, exist_ok=True)
         write_changed(step.instance.folder, step.files, step.changes)

@@ -77,6 +77,23 @@ def test_a_deployment_can_be_repeated_and_changes_only_what_changed(two: Receive
     )
 
 
+def test_the_store_knows_what_all_receivers_share(two: Receivers) -> None:
+    clusters = two.folder / "clusters"
+    clusters.mkdir()
+    (clusters / "lab.yaml").write_text("backend: sssh\n")
+    two.write(f"clusters: {clusters}\n", two.names[:1])
+    two.deploy()
+    store = two.server(two.names[0])
+    for words in ((), (str(clusters),)):
+        found = store.run("cluster", "check", *words)
+        assert found.returncode == 1
+        assert "lab.yaml, line 1: backend: there is no backend 'sssh'" in found.stdout
+    both = store.run("cluster", "check", str(clusters), str(clusters / "lab.yaml"))
+    assert (both.returncode, "Name files, or one folder." in both.stderr) == (2, True)
+    (store.home / "config.yaml").write_text("logLevel: info\n")
+    assert "store: kept config.yaml, which somebody has edited" in two.deploy().stdout
+
+
 def test_what_cannot_be_deployed_is_refused_with_its_line_and_changes_nothing(two: Receivers) -> None:
     first, second = two.names
     with socket.socket() as taken:
