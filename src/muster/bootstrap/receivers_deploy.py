@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 
 from muster.bootstrap.error_printing import print_error
+from muster.bootstrap.receivers_clusters import cluster_notes
+from muster.bootstrap.receivers_login import write_login
 from muster.domain.errors import Invalid, MusterError, Problem, Unavailable
 from muster.receivers.addresses import Address
 from muster.receivers.controlling import NotDone, State, status_of, wait_for
@@ -106,7 +108,7 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
     store = _store(plan, deployment)
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
-    for note in plan.notes:
+    for note in (*plan.notes, *cluster_notes(plan, deployment)):
         sys.stderr.write(f"note: {note}\n")
     for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)
@@ -116,9 +118,10 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     try:
         _write(deployment, steps, store, gone)
         Register.of_account().add(deployment)
+        _run(deployment, [step.instance.address for step in steps], gone)
+        write_login(deployment.store, plan.settings.receivers)
     except OSError as error:
         raise Unavailable(f"cannot write to {error.filename}: {error.strerror}") from None
-    _run(deployment, [step.instance.address for step in steps], gone)
 
 
 def _refuse_folder(plan: ReceiversPlan) -> None:
