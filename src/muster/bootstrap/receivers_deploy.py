@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ import yaml
 from muster.bootstrap.error_printing import print_error
 from muster.bootstrap.receivers_clusters import cluster_notes
 from muster.bootstrap.receivers_login import write_login
-from muster.domain.errors import Invalid, MusterError, Problem, Unavailable
+from muster.bootstrap.receivers_refused import refused_here, unknown_log_server
+from muster.domain.errors import Invalid, MusterError, Unavailable
 from muster.receivers.addresses import Address
 from muster.receivers.controlling import NotDone, State, status_of, wait_for
 from muster.receivers.deployments import Deployment, Register, Wanted, WantedByAddress
-from muster.receivers.free_addresses import unusable
 from muster.receivers.instances import CONFIG, STORE, Instance
 from muster.receivers.start_files import (
     LOG_SERVER,
@@ -91,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args(argv)
     try:
-        _deploy(read_receivers_file(given.file), is_dry_run=given.dry_run)
+        _deploy(read_receivers_file(given.file, refused_here), is_dry_run=given.dry_run)
     except MusterError as error:
         print_error(error)
         return 2 if isinstance(error, Invalid) else 1
@@ -102,13 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     deployment = Deployment(plan.settings.deploy_dir)
-    _refuse_folder(plan)
     before = deployment.wanted()
-    _refuse_addresses(plan, deployment)
     steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
     store = _store(plan, deployment)
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
-    for note in (*plan.notes, *cluster_notes(plan, deployment)):
+    for note in (*plan.notes, *unknown_log_server(plan.settings), *cluster_notes(plan, deployment)):
         sys.stderr.write(f"note: {note}\n")
     for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)
@@ -122,31 +119,6 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
         write_login(deployment.store, plan.settings.receivers)
     except OSError as error:
         raise Unavailable(f"cannot write to {error.filename}: {error.strerror}") from None
-
-
-def _refuse_folder(plan: ReceiversPlan) -> None:
-    folder = plan.settings.deploy_dir
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    problem = None
-    if not there.is_dir():
-        problem = f"{there} is not a folder"
-    elif not os.access(there, os.W_OK | os.X_OK):
-        problem = f"{there} cannot be written to by this account"
-    if problem is not None:
-        line = plan.document.line("deploy_dir")
-        raise Invalid(
-            f"the receivers in {plan.file} cannot be deployed",
-            problems=(Problem("deploy_dir", problem, "choose another folder", line, str(plan.file)),),
-        )
-
-
-def _refuse_addresses(plan: ReceiversPlan, deployment: Deployment) -> None:
-    """Those of receivers that run here already are theirs."""
-    places = {receiver.parsed: place for place, receiver in enumerate(plan.settings.receivers)}
-    free = [address for address in places if deployment.instance(address).running() is None]
-    problems = tuple(plan.problem(places[address], why, hint) for address, why, hint in unusable(free))
-    if problems:
-        raise Invalid(f"the receivers in {plan.file} cannot be deployed", problems=problems)
 
 
 def _step(plan: ReceiversPlan, deployment: Deployment, receiver: DeployedReceiver, before: WantedByAddress) -> _Step:
