@@ -207,6 +207,8 @@ def _notes(settings: ReceiversFile, folder: Path | None) -> list[str]:
     notes = []
     if settings.scheduler is not None:
         notes.append("scheduler has no effect: Muster schedules itself")
+    if not settings.warning_maillist:
+        notes.append("start-monitor would tell nobody: give warning_maillist, or write `notices` into its monitor.yaml")
     if settings.platform is not None and folder is not None:
         bare = [name for name in clusters_in(folder) if not _has_file(folder, name)]
         if bare:

@@ -47,6 +47,7 @@ def test_the_file_of_the_old_platform_is_read_as_it_is(tmp_path: Path) -> None:
     assert plan.settings.log_server.url == "http://yq01-idl-gpu-offline14.yq01.baidu.com:9900"
     assert plan.notes == (
         "scheduler has no effect: Muster schedules itself",
+        "start-monitor would tell nobody: give warning_maillist, or write `notices` into its monitor.yaml",
         f"no jobs can run on box_slurm_cluster: there is no cluster.yaml in {configs}/box_slurm_cluster",
     )
 
@@ -141,6 +142,10 @@ settings: {{logLevel: loud, prot: 1}}
         "line 5: settings.logLevel: is 'loud'",
         "line 5: settings.prot: unknown key",
     ]
+
+
+def test_nothing_is_said_of_a_monitor_that_can_tell_somebody(tmp_path: Path) -> None:
+    assert read(tmp_path, "receivers: [a:1]\ndeploy_dir: /srv\nwarning_maillist: [a@example.org]\n").notes == ()
 
 
 def test_a_name_for_all_settings_that_deployments_leave(tmp_path: Path) -> None:
