@@ -83,6 +83,11 @@ class LogServer:
         files = [*full, self.file]
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
+    def exit_code(self) -> int:
+        """Waits for its end."""
+        assert self._process is not None
+        return self._process.wait(_WITHIN_S)
+
     def _end(self, number: signal.Signals) -> None:
         if self._process is None:
             return

@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,14 @@ from typing import Any
 import yaml
 
 from muster.bootstrap.error_printing import print_error
-from muster.domain.errors import Invalid, MusterError, Problem, Unavailable
+from muster.bootstrap.receivers_clusters import cluster_notes
+from muster.bootstrap.receivers_login import write_login
+from muster.bootstrap.receivers_refused import refused_here, unknown_log_server
+from muster.domain.errors import Invalid, MusterError, Unavailable
 from muster.receivers.addresses import Address
 from muster.receivers.controlling import NotDone, State, status_of, wait_for
 from muster.receivers.deployments import Deployment, Register, Wanted, WantedByAddress
-from muster.receivers.free_addresses import unusable
-from muster.receivers.instances import CONFIG, Instance
+from muster.receivers.instances import CONFIG, STORE, Instance
 from muster.receivers.start_files import (
     LOG_SERVER,
     MONITOR,
@@ -70,13 +71,26 @@ class _Step:
             yield f"{name}: unchanged"
 
 
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """What all receivers share. Its settings are for commands that work on it: checks of cluster files, backups."""
+
+    folder: Path
+    files: Files
+    changes: dict[str, Change]
+
+    def lines(self) -> Iterator[str]:
+        if self.changes[CONFIG] is Change.KEPT:
+            yield f"{STORE}: kept {CONFIG}, which somebody has edited; remove it to have it written anew"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="muster receivers deploy")
     parser.add_argument("file", type=Path)
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args(argv)
     try:
-        _deploy(read_receivers_file(given.file), is_dry_run=given.dry_run)
+        _deploy(read_receivers_file(given.file, refused_here), is_dry_run=given.dry_run)
     except MusterError as error:
         print_error(error)
         return 2 if isinstance(error, Invalid) else 1
@@ -87,49 +101,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     deployment = Deployment(plan.settings.deploy_dir)
-    _refuse_folder(plan)
     before = deployment.wanted()
-    _refuse_addresses(plan, deployment)
     steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
+    store = _store(plan, deployment)
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
-    for note in plan.notes:
+    for note in (*plan.notes, *unknown_log_server(plan.settings), *cluster_notes(plan, deployment)):
         sys.stderr.write(f"note: {note}\n")
-    for line in (*(line for step in steps for line in step.lines()), *_left(deployment, gone)):
+    for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)
     if is_dry_run:
         _say("nothing was done, because of --dry-run")
         return
     try:
-        _write(deployment, steps, gone)
+        _write(deployment, steps, store, gone)
         Register.of_account().add(deployment)
+        _run(deployment, [step.instance.address for step in steps], gone)
+        write_login(deployment.store, plan.settings.receivers)
     except OSError as error:
         raise Unavailable(f"cannot write to {error.filename}: {error.strerror}") from None
-    _run(deployment, [step.instance.address for step in steps], gone)
-
-
-def _refuse_folder(plan: ReceiversPlan) -> None:
-    folder = plan.settings.deploy_dir
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    problem = None
-    if not there.is_dir():
-        problem = f"{there} is not a folder"
-    elif not os.access(there, os.W_OK | os.X_OK):
-        problem = f"{there} cannot be written to by this account"
-    if problem is not None:
-        line = plan.document.line("deploy_dir")
-        raise Invalid(
-            f"the receivers in {plan.file} cannot be deployed",
-            problems=(Problem("deploy_dir", problem, "choose another folder", line, str(plan.file)),),
-        )
-
-
-def _refuse_addresses(plan: ReceiversPlan, deployment: Deployment) -> None:
-    """Those of receivers that run here already are theirs."""
-    places = {receiver.parsed: place for place, receiver in enumerate(plan.settings.receivers)}
-    free = [address for address in places if deployment.instance(address).running() is None]
-    problems = tuple(plan.problem(places[address], why, hint) for address, why, hint in unusable(free))
-    if problems:
-        raise Invalid(f"the receivers in {plan.file} cannot be deployed", problems=problems)
 
 
 def _step(plan: ReceiversPlan, deployment: Deployment, receiver: DeployedReceiver, before: WantedByAddress) -> _Step:
@@ -141,18 +130,28 @@ def _step(plan: ReceiversPlan, deployment: Deployment, receiver: DeployedReceive
     return _Step(instance, files, compared(instance.folder, files), digest, before.get(instance.address))
 
 
+def _store(plan: ReceiversPlan, deployment: Deployment) -> _Store:
+    files = {CONFIG: WrittenFile(_yaml(_shared_config(plan)))}
+    return _Store(deployment.store, files, compared(deployment.store, files))
+
+
 def _config(plan: ReceiversPlan, instance: Instance, receiver: DeployedReceiver) -> dict[str, Any]:
-    settings = plan.settings
     config: dict[str, Any] = {"host": instance.address.host, "port": instance.address.port}
     config["logFile"] = str(instance.folder / "server.log")
+    if receiver.offers is not None:
+        config["offers"] = list(receiver.offers)
+    elif plan.settings.platform is not None:
+        config["offers"] = str(plan.clusters)
+    return {**config, **_shared_config(plan)}
+
+
+def _shared_config(plan: ReceiversPlan) -> dict[str, Any]:
+    settings = plan.settings
+    config: dict[str, Any] = {}
     if settings.database is not None:
         config["database"] = settings.database
     if plan.clusters is not None:
         config["clusters"] = str(plan.clusters)
-    if receiver.offers is not None:
-        config["offers"] = list(receiver.offers)
-    elif settings.platform is not None:
-        config["offers"] = str(plan.clusters)
     if settings.log_server is not None:
         config["logServer"] = settings.log_server.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {**config, **settings.settings}
@@ -185,8 +184,10 @@ def _left(deployment: Deployment, gone: Sequence[Address]) -> Iterator[str]:
             yield f"{address}: no longer in the file, to be stopped; {then}"
 
 
-def _write(deployment: Deployment, steps: Sequence[_Step], gone: Sequence[Address]) -> None:
+def _write(deployment: Deployment, steps: Sequence[_Step], store: _Store, gone: Sequence[Address]) -> None:
     deployment.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store.folder.mkdir(mode=0o700, exist_ok=True)
+    write_changed(store.folder, store.files, store.changes)
     for step in steps:
         step.instance.folder.mkdir(mode=0o700, exist_ok=True)
         write_changed(step.instance.folder, step.files, step.changes)

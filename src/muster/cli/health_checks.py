@@ -138,8 +138,12 @@ def _server(client: Client) -> Iterator[Finding]:
 def _clusters(client: Client, role: str) -> Iterator[Finding]:
     try:
         clusters, nodes = client.clusters(), client.nodes()
+        virtual = [] if clusters else [vc.name for vc in client.virtual_clusters().items]
     except MusterError as error:
         yield Finding("nodes", "fail", error.message, error.hint)
+        return
+    if virtual:
+        yield Finding("clusters", "ok", f"only virtual ones are offered here: {', '.join(virtual)}")
         return
     if not clusters and role == "admin":
         yield Finding("clusters", "fail", "every cluster is switched off", "remove `enabled: false` from its file")
@@ -160,9 +164,9 @@ def _clusters(client: Client, role: str) -> Iterator[Finding]:
 
 
 def _log_server(client: Client) -> Iterator[Finding]:
-    """Only if the server has one, and is new enough to say so."""
+    """Only if the server has one, and is new enough to say so. The server that acts sends the records."""
     try:
-        found = client.server_health().get("logServer")
+        found = client.server_health(of_acting=True).get("logServer")
     except MusterError as error:
         yield Finding("server health", "warn", error.message, error.hint)
         return
@@ -248,15 +252,17 @@ def _version(server: str) -> Finding:
 def _nodes(nodes: list[NodeView]) -> Iterator[Finding]:
     if not nodes:
         yield Finding("nodes", "fail", "the server has no nodes", "look at its log for the reason")
+    names = [node.name for node in nodes]
     for node in nodes:
+        name = f"node {node.name}" + (f" of {node.cluster}" if names.count(node.name) > 1 else "")
         capacity = f"{node.cpu_total:g} cores, {about_bytes(node.memory_total)}, {_gpus(node)}"
         if node.state != "Ready":
             why = node.note or "look at the server's log for the reason"
-            yield Finding(f"node {node.name}", "fail", f"{node.state}; {capacity}", why)
+            yield Finding(name, "fail", f"{node.state}; {capacity}", why)
         elif node.note:
-            yield Finding(f"node {node.name}", "warn", f"Ready; {capacity}", node.note)
+            yield Finding(name, "warn", f"Ready; {capacity}", node.note)
         else:
-            yield Finding(f"node {node.name}", "ok", f"Ready; {capacity}, memory limits enforced")
+            yield Finding(name, "ok", f"Ready; {capacity}, memory limits enforced")
 
 
 def _gpus(node: NodeView) -> str:

@@ -418,9 +418,9 @@ class Client:
         found: HistoryJobOut = self._get(f"/history/{segment(receiver)}/{segment(job_id)}")
         return found
 
-    def server_health(self) -> "ServerHealth":
-        """Returns how the server is; for admins."""
-        health: ServerHealth = self._get("/server/health")
+    def server_health(self, *, of_acting: bool = False) -> "ServerHealth":
+        """Returns how the server is; for admins. A standby can ask the server that acts."""
+        health: ServerHealth = self._get("/server/health", {"acting": "true"} if of_acting else None)
         return health
 
     def schema(self) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _listener(host: str, port: int) -> socket.socket:
         return socket.create_server(found[4][:2], family=found[0], backlog=512)
     except OSError as error:
         hint = "another program may use the port: choose another one with --port"
-        raise Conflict(f"cannot listen on {host}:{port}: {error.strerror or error}", hint=hint) from None
+        raise Invalid(f"cannot listen on {host}:{port}: {error.strerror or error}", hint=hint) from None
 
 
 def _storage(path: Path, given: argparse.Namespace) -> Storage:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.receivers.addresses import Address, parse_address
-from muster.receivers.instances import Instance
+from muster.receivers.instances import STORE, Instance
 from muster.receivers.small_files import locked, read_json, write_json
 
 _STATE = "receivers.json"
@@ -32,6 +32,11 @@ WantedByAddress = Mapping[Address, Wanted]
 @dataclass(frozen=True, slots=True)
 class Deployment:
     folder: Path
+
+    @property
+    def store(self) -> Path:
+        """All receivers share it as their home."""
+        return self.folder / STORE
 
     @property
     def supervisor_lock(self) -> Path:

@@ -194,24 +194,29 @@ def main(folder: Path) -> int:
     deployment = Deployment(folder)
     with tried_lock(deployment.supervisor_lock) as is_first:
         if not is_first:
-            return 0
+            _log_line(f"another supervisor of {folder} runs already")
+            return 1
         mark = mark_of(os.getpid())
         assert mark is not None
         write_text(folder / "supervisor.pid", f"{mark.pid} {mark.start}\n")
         try:
-            asyncio.run(_until_told(deployment))
+            if asyncio.run(_until_told(deployment)):
+                _log_line(f"all receivers of {folder} are stopped: the supervisor ends")
         finally:
             (folder / "supervisor.pid").unlink(missing_ok=True)
     return 0
 
 
-async def _until_told(deployment: Deployment) -> None:
-    """SIGTERM and Ctrl-C end the supervisor alone."""
+async def _until_told(deployment: Deployment) -> bool:
+    """SIGTERM and Ctrl-C end the supervisor alone. Returns whether it has ended because nothing was left to do."""
     work = asyncio.create_task(supervise(deployment, _log_line))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, work.cancel)
-    with suppress(asyncio.CancelledError):
+    try:
         await work
+    except asyncio.CancelledError:
+        return False
+    return True
 
 
 def _log_line(text: str) -> None:

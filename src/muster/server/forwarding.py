@@ -29,7 +29,8 @@ _BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto",
 _OF_HANDSHAKE = frozenset(
     {b"host", *(b"sec-websocket-" + name for name in (b"key", b"version", b"extensions", b"protocol"))}
 )
-_OWN_PATHS = ("/healthz", "/metrics", "/portal/", "/openapi.json", "/api/v1/server/log", "/api/v1/server/health")
+_HEALTH = "/api/v1/server/health"
+_OWN_PATHS = ("/healthz", "/metrics", "/portal/", "/openapi.json", "/api/v1/server/log", _HEALTH)
 _SAFE = ("GET", "HEAD")
 
 
@@ -64,8 +65,11 @@ class Forwarding:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
-        is_own = path == "/" or path.startswith(_OWN_PATHS)
-        if scope["type"] not in ("http", "websocket") or (is_own and not self._jobs.is_below(host_of(scope))):
+        if scope["type"] not in ("http", "websocket"):
+            await self._own(scope, receive, send)
+            return
+        is_own = (path == "/" or path.startswith(_OWN_PATHS)) and not _asks_holder(scope)
+        if is_own and not self._jobs.is_below(host_of(scope)):
             await self._own(scope, receive, send)
             return
         if passed_on_header(scope) is not None:  # else two servers that take each other for the holder would never end
@@ -104,6 +108,11 @@ class Forwarding:
             if loop.time() >= give_up_at:
                 return None
             await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _asks_holder(scope: Scope) -> bool:
+    """Whether the server that acts is asked how it is."""
+    return scope["path"] == _HEALTH and b"acting=true" in scope["query_string"].split(b"&")
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:

@@ -12,7 +12,7 @@ from muster.domain.virtual_clusters import VirtualCluster
 from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_kinds import Described, NodeListing
 from muster.settings.named_files import NamedFiles
-from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
+from muster.wire.cluster_schema import VIRTUAL_KEYS, read_nodes, read_virtual_cluster
 from muster.wire.documents import Document
 
 _NO_CLUSTER = f"{ELSEWHERE} stands for programs outside of Muster that report to it"
@@ -33,6 +33,14 @@ class Found:
     @property
     def default_name(self) -> str:
         return self.folder or Path(self.file).stem
+
+    @property
+    def named(self) -> Document:
+        """The document with the name of its folder, if it has one and says no other."""
+        data = self.document.data
+        if not self.folder or not isinstance(data, dict) or "name" in data:
+            return self.document
+        return replace(self.document, data={"name": self.folder, **data})
 
     @property
     def line(self) -> int | None:
@@ -148,16 +156,17 @@ class Reading:
         except Invalid as error:
             problems += error.problems
         try:
-            self._virtual.append((found, read_virtual_cluster(found.document, physical)))
+            self._virtual.append((found, read_virtual_cluster(found.named, physical)))
         except Invalid as error:
             problems += error.problems
         if problems:
             raise Invalid("", problems=tuple(problems))
 
     def _without_backend(self, found: Found) -> Problem | None:
-        """A physical cluster that does not say its backend is not taken for a virtual one, which always has a name."""
+        """A physical cluster that does not say its backend is not taken for a virtual one, which has a name, or a
+        folder of its own and the `cluster` that it is part of."""
         data = found.document.data
-        if not isinstance(data, dict) or "name" in data:
+        if not isinstance(data, dict) or "name" in data or ("cluster" in data and VIRTUAL_KEYS.issuperset(data)):
             return None
         kinds = [kind for kind in self.files.kinds.kinds if data and all(key in kind.keys for key in data)]
         if not kinds:

@@ -1,6 +1,7 @@
 """The file of `muster receivers deploy`: YAML, or the Python file of the old platform. Its keys are the variables of
 that file, and some more."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,12 +10,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from muster.domain.errors import Invalid, Problem
 from muster.receivers.addresses import Address, parse_address
-from muster.settings.log_server import LogServerSettings
+from muster.receivers.instances import STORE
+from muster.settings.log_server import LogServerSettings, read_token
 from muster.settings.monitor import MailAddress
 from muster.settings.offers import clusters_in
 from muster.settings.server import ServerSettings, load_values
 from muster.settings.settings_files import read_settings_file, validated
-from muster.wire.documents import Document
 
 MOST_RECEIVERS = 100
 NODES_CONFIGS = Path("core/nodes.configs")
@@ -82,6 +83,21 @@ class ReceiversFile(_Part):
             raise ValueError("must be an absolute path: it must not depend on where the command is run")
         return path
 
+    @field_validator("platform")
+    @classmethod
+    def _has_clusters(cls, path: Path | None) -> Path | None:
+        if path is not None and not (path / NODES_CONFIGS).is_dir():
+            folder = path / NODES_CONFIGS
+            raise ValueError(f"there is no folder {folder}: its folders are the clusters; or leave platform out")
+        return path
+
+    @field_validator("clusters")
+    @classmethod
+    def _is_there(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.is_dir():
+            raise ValueError(f"there is no folder {path}")
+        return path
+
     @field_validator("settings")
     @classmethod
     def _leaves_the_rest(cls, settings: dict[str, Any]) -> dict[str, Any]:
@@ -96,74 +112,103 @@ class ReceiversFile(_Part):
 class ReceiversPlan:
     """What the file says, with the paths that follow from it."""
 
-    file: Path
     settings: ReceiversFile
     clusters: Path | None
     """The folder of the cluster files; that of the shared home if there is none."""
     notes: tuple[str, ...]
-    document: Document
-
-    def problem(self, place: int, message: str, hint: str = "") -> Problem:
-        """About one of the receivers."""
-        path = f"receivers[{place}]"
-        return Problem(path, message, hint, self.document.line(path), str(self.file))
 
 
-def read_receivers_file(path: Path) -> ReceiversPlan:
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What can be checked further, whatever else is wrong in the file."""
+
+    addresses: dict[int, Address]
+    """By their places in the list of receivers."""
+    deploy_dir: Path | None
+    database: str | None
+
+    @property
+    def home(self) -> Path:
+        """Where relative paths of settings start."""
+        return (self.deploy_dir or Path("/")) / STORE
+
+
+Refuse = Callable[[Sound], Iterable[Problem]]
+"""Finds what only this machine can say, such as ports in use. Its problems need no lines."""
+
+
+def nothing_refused(sound: Sound) -> Iterable[Problem]:
+    return ()
+
+
+def read_receivers_file(path: Path, refuse: Refuse = nothing_refused) -> ReceiversPlan:
     """Raises Invalid with all problems, each with its line."""
     document = read_settings_file(path, "receivers and deploy_dir")
     parts: dict[str, type[BaseModel]] = {"receivers": DeployedReceiver, "log_server": LogServerSettings}
-    settings = validated(path, document, ReceiversFile, parts, "the receivers")
-    problems = [*_twice(settings), *_missing_folders(settings), *_wrong_settings(settings)]
-    if problems:
-        placed = tuple(replace(one, line=document.line(one.path), file=str(path)) for one in problems)
-        raise Invalid(f"the receivers in {path} are wrong", problems=placed)
-    folder = settings.platform / NODES_CONFIGS if settings.platform is not None else settings.clusters
-    return ReceiversPlan(path, settings, folder, tuple(_notes(settings, folder)), document)
-
-
-def _twice(settings: ReceiversFile) -> list[Problem]:
-    first: dict[str, int] = {}
-    found = []
-    for place, receiver in enumerate(settings.receivers):
-        earlier = first.setdefault(receiver.parsed.folder, place)
-        if earlier != place:
-            message = f"{receiver.address} is given twice"
-            found.append(Problem(f"receivers[{place}]", message, f"it is also receivers[{earlier}]"))
-    return found
-
-
-def _missing_folders(settings: ReceiversFile) -> list[Problem]:
-    found = []
-    if settings.platform is not None and not (settings.platform / NODES_CONFIGS).is_dir():
-        message = f"there is no folder {settings.platform / NODES_CONFIGS}"
-        found.append(Problem("platform", message, "its folders are the clusters; leave platform out to use clusters.d"))
-    if settings.clusters is not None and settings.platform is not None:
-        found.append(Problem("clusters", "is given besides platform", "choose one of them"))
-    elif settings.clusters is not None and not settings.clusters.is_dir():
-        found.append(Problem("clusters", f"there is no folder {settings.clusters}"))
-    return found
-
-
-def _wrong_settings(settings: ReceiversFile) -> list[Problem]:
-    """The settings are checked as the receivers will check them, so that none of them fails at its start."""
-    log_server = {} if settings.log_server is None else {"logServer": settings.log_server.model_dump(mode="json")}
+    settings, problems = None, list[Problem]()
     try:
-        load_values({"home": settings.deploy_dir, **settings.settings, **log_server})
+        settings = validated(path, document, ReceiversFile, parts, "the receivers")
     except Invalid as error:
-        return [replace(one, path=_path_of(one)) for one in error.problems]
-    return []
+        problems += error.problems
+    wrong = {problem.path.partition(".")[0] for problem in problems}
+    right = {key: value for key, value in document.data.items() if key not in wrong}
+    sound = _sound(document.data.get("receivers"), right)
+    found = [*_twice(sound), *_two_folders(document.data), *_wrong_settings(right, sound), *refuse(sound)]
+    problems += (replace(one, line=document.line(one.path), file=str(path)) for one in found)
+    if settings is None or problems:
+        ordered = sorted(problems, key=lambda problem: problem.line or 0)
+        raise Invalid(f"the receivers in {path} cannot be deployed", problems=tuple(ordered))
+    folder = settings.platform / NODES_CONFIGS if settings.platform is not None else settings.clusters
+    return ReceiversPlan(settings, folder, tuple(_notes(settings, folder)))
 
 
-def _path_of(problem: Problem) -> str:
-    name, mark, rest = problem.path.partition(".")
-    return f"log_server{mark}{rest}" if name == "logServer" else f"settings.{problem.path}".rstrip(".")
+def _sound(receivers: Any, right: Mapping[str, Any]) -> Sound:
+    places = enumerate(receivers if isinstance(receivers, list) else ())
+    found = {place: address for place, one in places if (address := _address_in(one)) is not None}
+    folder = Path(right["deploy_dir"]) if "deploy_dir" in right else None
+    return Sound(found, folder, right.get("database"))
+
+
+def _address_in(receiver: Any) -> Address | None:
+    given = receiver.get("address") if isinstance(receiver, dict) else receiver
+    try:
+        return parse_address(given) if isinstance(given, str) else None
+    except ValueError:
+        return None
+
+
+def _twice(sound: Sound) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for place, address in sound.addresses.items():
+        earlier = first.setdefault(address.folder, place)
+        if earlier != place:
+            yield Problem(f"receivers[{place}]", f"{address} is given twice", f"it is also receivers[{earlier}]")
+
+
+def _two_folders(data: Mapping[str, Any]) -> Iterator[Problem]:
+    if data.get("clusters") is not None and data.get("platform") is not None:
+        yield Problem("clusters", "is given besides platform", "choose one of them")
+
+
+def _wrong_settings(right: Mapping[str, Any], sound: Sound) -> Iterator[Problem]:
+    """The settings are checked as the receivers will check them, so that none of them fails at its start."""
+    try:
+        load_values({"home": sound.home, **(right.get("settings") or {})})
+    except Invalid as error:
+        yield from (replace(one, path=f"settings.{one.path}".rstrip(".")) for one in error.problems)
+    if right.get("log_server") is not None:
+        try:
+            read_token(LogServerSettings.model_validate(right["log_server"]), sound.home)
+        except ValueError as error:
+            yield Problem("log_server", str(error))
 
 
 def _notes(settings: ReceiversFile, folder: Path | None) -> list[str]:
     notes = []
     if settings.scheduler is not None:
         notes.append("scheduler has no effect: Muster schedules itself")
+    if not settings.warning_maillist:
+        notes.append("start-monitor would tell nobody: give warning_maillist, or write `notices` into its monitor.yaml")
     if settings.platform is not None and folder is not None:
         bare = [name for name in clusters_in(folder) if not _has_file(folder, name)]
         if bare:

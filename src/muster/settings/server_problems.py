@@ -12,6 +12,7 @@ from muster.settings.influx import InfluxSettings
 from muster.settings.ldap import LdapSettings
 from muster.settings.limits import LimitSettings
 from muster.settings.log_file import LogFileSettings
+from muster.settings.log_server import LogServerSettings
 from muster.settings.oidc import OidcSettings
 from muster.wire.cluster_problems import in_own_words, located
 from muster.wire.documents import Document, dotted
@@ -22,6 +23,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "ldap": LdapSettings,
     "limits": LimitSettings,
     "logFile": LogFileSettings,
+    "logServer": LogServerSettings,
     "oidc": OidcSettings,
 }
 

@@ -76,6 +76,9 @@ class VirtualClusterIn(Strict):
     defaults: DefaultsIn = Field(default_factory=DefaultsIn)
 
 
+VIRTUAL_KEYS = frozenset(field.alias or name for name, field in VirtualClusterIn.model_fields.items())
+
+
 class NodeIn(Strict):
     """What a machine does not know of itself."""
 

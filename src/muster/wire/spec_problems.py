@@ -38,6 +38,7 @@ _PATTERN_HINTS = {
 _TYPES = {
     "string_type": "text",
     "list_type": "a list",
+    "tuple_type": "a list",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "int_type": "a whole number",

@@ -147,6 +147,13 @@ def test_a_hook_that_cannot_run_is_refused_before_anything_is_sent(
     assert not server.asked
 
 
+@pytest.mark.parametrize("words", [("-f", "nosuch.py"), ("-f", "conf.py", "-i", "nosuch")])
+def test_a_file_that_is_missing_is_wrong_usage(server: TinyServer, words: tuple[str, ...]) -> None:
+    said = muster(server, "cluster-train", *words)
+    assert said.code == 2
+    assert "nosuch" in said.err
+
+
 def test_an_unknown_cluster_is_refused_with_those_that_are_there(server: TinyServer) -> None:
     said = train(server, "-w", "xx")
     assert said.code == 1

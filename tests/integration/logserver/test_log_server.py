@@ -93,6 +93,7 @@ def test_a_second_one_on_the_same_file_or_port_is_refused(log_server: LogServer,
     third.port = log_server.port
     with pytest.raises(AssertionError, match="cannot listen"):
         third.start()
+    assert third.exit_code() == 2, "as a server whose port is in use"
     third.stop()
 
 

@@ -300,6 +300,26 @@ def test_a_task_sets_the_tracking_url(tmp_path: Path) -> None:
         assert told[0]["trackingUrl"] == "http://board.example.org/7"
 
 
+def test_a_standby_tells_how_the_sending_goes_as_the_acting_server_knows(tmp_path: Path) -> None:
+    shared = {"database": f"sqlite:///{tmp_path / 'shared.db'}"}
+    nowhere = "127.0.0.1:1"
+    with receiver(tmp_path / "a", nowhere, **shared) as acting, receiver(tmp_path / "b", nowhere, **shared) as standby:
+        wait_for_problem(acting, "does not answer")
+        assert health(standby) is None
+        _, answer = standby.call("GET", "/api/v1/server/health?acting=true")
+        assert (answer["role"], answer["logServer"]["address"]) == ("acting", "http://127.0.0.1:1")
+        assert "warn  log server: http://127.0.0.1:1 does not answer" in standby.run("doctor").stdout
+
+
+def test_who_asks_a_log_server_that_refuses_the_token_is_told_what_helps(tmp_path: Path) -> None:
+    with running_log_server(tmp_path / "log") as log_server:
+        with receiver(tmp_path / "a", address(log_server), token="another") as server:
+            said = server.run("history", "list", "--all").stderr
+        assert "refuses the token" in said
+        assert "tokenFile" in said
+        assert "ask again later" not in said
+
+
 @pytest.mark.parametrize("text", ["javascript:alert(1)", "http://u:p@h/", "x" * 5000, ""])
 def test_what_is_no_address_is_not_taken_from_a_task(tmp_path: Path, text: str) -> None:
     with running_log_server(tmp_path / "log") as log_server, receiver(tmp_path / "a", address(log_server)) as server:

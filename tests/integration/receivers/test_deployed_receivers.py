@@ -1,5 +1,6 @@
 """`muster receivers`: a deployment that is repeated, changed, refused, killed and stopped, with real processes."""
 
+import json
 import os
 import signal
 import socket
@@ -75,6 +76,34 @@ def test_a_deployment_can_be_repeated_and_changes_only_what_changed(two: Receive
     assert two.run("stop", "nobody:1", check=False).stderr == (
         f"error: there is no receiver 'nobody:1'\nhint: there are: {first}\n"
     )
+
+
+def test_the_store_knows_what_all_receivers_share(two: Receivers) -> None:
+    clusters = two.folder / "clusters"
+    clusters.mkdir()
+    (clusters / "lab.yaml").write_text("backend: sssh\n")
+    two.write(f"clusters: {clusters}\n", two.names[:1])
+    two.deploy()
+    store = two.server(two.names[0])
+    for words in ((), (str(clusters),)):
+        found = store.run("cluster", "check", *words)
+        assert found.returncode == 1
+        assert "lab.yaml, line 1: backend: there is no backend 'sssh'" in found.stdout
+    both = store.run("cluster", "check", str(clusters), str(clusters / "lab.yaml"))
+    assert (both.returncode, "Name files, or one folder." in both.stderr) == (2, True)
+    (store.home / "config.yaml").write_text("logLevel: info\n")
+    assert "store: kept config.yaml, which somebody has edited" in two.deploy().stdout
+
+
+def test_the_login_prefers_those_that_offer_all_clusters(two: Receivers) -> None:
+    first, second = two.names
+    text = f"receivers: [{{address: '{first}', offers: [small]}}, '{second}']\ndeploy_dir: {two.deploy_dir}\n"
+    two.file.write_text(text)
+    assert f"note: there is no cluster small, which {first} offers" in two.deploy().stderr
+    store = two.server(first)
+    assert [line.split()[0] for line in store.run("get", "clusters").stdout.splitlines()] == ["NAME", "local"]
+    (found,) = [one for one in json.loads(store.run("context", "list", "-o", "json").stdout)["items"] if one["current"]]
+    assert (found["name"], found["servers"]) == ("receivers", [f"http://{second}", f"http://{first}"])
 
 
 def test_what_cannot_be_deployed_is_refused_with_its_line_and_changes_nothing(two: Receivers) -> None:

@@ -164,6 +164,7 @@ def _sound(server: TinyServer, role: str, *clusters: dict[str, object]) -> None:
     server.on("GET", "/whoami", Answer(200, {"user": "li", "role": role, "server": {"version": __version__}}))
     server.on("GET", "/nodes", Answer(200, {"items": []}))
     server.on("GET", "/clusters", Answer(200, {"items": list(clusters)}))
+    server.on("GET", "/virtual-clusters", Answer(200, {"items": [], "problems": []}))
 
 
 @pytest.mark.parametrize(("role", "said"), [("admin", "every cluster is switched off"), ("user", "ask an admin")])
@@ -174,6 +175,25 @@ def test_doctor_says_why_there_are_no_clusters(server: TinyServer, role: str, sa
     assert said in outcome.out
     assert "look at its log" not in outcome.out
     assert "no cluster is switched on and open to you" in muster(server, "describe", "cluster/local").err
+
+
+def test_a_server_that_offers_virtual_clusters_alone_is_sound(server: TinyServer) -> None:
+    _sound(server, "admin")
+    small = {"name": "small", "cluster": "local", **{key: {} for key in ("guaranteed", "used", "borrowed", "lent")}}
+    server.on("GET", "/virtual-clusters", Answer(200, {"items": [small], "problems": []}))
+    outcome = muster(server, "doctor")
+    assert "ok    clusters: only virtual ones are offered here: small" in outcome.out
+    assert "switched off" not in outcome.out
+
+
+def test_nodes_of_one_name_are_told_apart_by_their_clusters(server: TinyServer) -> None:
+    _sound(server, "admin", {"name": "local", "isolation": None}, {"name": "lab", "isolation": None})
+    amounts = {"cpu": {"total": 4, "used": 0}, "memory": {"total": 1 << 30, "used": 0}}
+    found = [("vm", "local"), ("vm", "lab"), ("n1", "lab")]
+    nodes = [{"name": name, "cluster": cluster, "state": "Ready", **amounts} for name, cluster in found]
+    server.on("GET", "/nodes", Answer(200, {"items": nodes}))
+    shown = [item["name"] for item in muster(server, "doctor", "-o", "json").document["items"]]
+    assert [name for name in shown if name.startswith("node ")] == ["node vm of local", "node vm of lab", "node n1"]
 
 
 def test_names_that_let_in_nobody_are_reported_to_admins(server: TinyServer) -> None:

@@ -233,3 +233,14 @@ def test_a_cluster_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
         "pool/cluster.yaml",
         ["pool/nodes.json"],
     )
+
+
+def test_a_virtual_cluster_may_be_named_by_its_folder_too(tmp_path: Path) -> None:
+    texts = {"v1": "cluster: lab\n", "v2": "limits: {runningJobs: 1}\n", "v3": "name: other\ncluster: lab\n"}
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cluster.yaml").write_text(text)
+    found = cluster_folder(tmp_path, "lab", "annex").read().virtual
+    assert [(vc.name, vc.cluster) for vc in found] == [("v1", "lab"), ("v2", "lab"), ("other", "lab")]
+    (missing,) = problems(tmp_path, v4="cluster: lab\n")
+    assert str(missing) == "v4.yaml, line 1: name: is required", "a file of the folder itself may have several"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.domain.errors import Invalid
-from muster.settings.receivers import ReceiversPlan, read_receivers_file
+from muster.domain.errors import Invalid, Problem
+from muster.receivers.addresses import parse_address
+from muster.settings.receivers import ReceiversPlan, Sound, read_receivers_file
 
 pytestmark = pytest.mark.fast
 SEED = """
@@ -46,6 +47,7 @@ def test_the_file_of_the_old_platform_is_read_as_it_is(tmp_path: Path) -> None:
     assert plan.settings.log_server.url == "http://yq01-idl-gpu-offline14.yq01.baidu.com:9900"
     assert plan.notes == (
         "scheduler has no effect: Muster schedules itself",
+        "start-monitor would tell nobody: give warning_maillist, or write `notices` into its monitor.yaml",
         f"no jobs can run on box_slurm_cluster: there is no cluster.yaml in {configs}/box_slurm_cluster",
     )
 
@@ -80,12 +82,49 @@ settings: {port: 3}
         "line 5: receivers[3]: must be host:port, such as gpu1.example.org:9090 or [::1]:9090",
         "line 6: receivers[4]: must be host:port, such as gpu1.example.org:9090 or [::1]:9090",
         "line 7: deploy_dir: must be an absolute path: it must not depend on where the command is run",
+        "line 8: platfrom: unknown key",
         "line 9: log_server: must not contain an account; use `tokenFile`",
         "line 10: settings: must not have port: the deployment decides that",
-        "line 8: platfrom: unknown key",
     ]
     assert "secret" not in "".join(found)
-    assert "did you mean platform?" in found[-1]
+    assert "did you mean platform?" in found[-3]
+
+
+def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
+    text = f"""\
+receivers: ["a:9090", "b", "A:9090"]
+deploy_dir: {tmp_path}/deployed
+clusters: {tmp_path}/nowhere
+log_server: {{url: "a:9900", tokenFile: nofile}}
+settings: {{logLevel: loud}}
+warning_maillist: ada@example.org
+platform: train
+"""
+    assert [problem.partition(" (")[0] for problem in refused(tmp_path, text)] == [
+        "line 1: receivers[1]: must be host:port, such as gpu1.example.org:9090 or [::1]:9090",
+        "line 1: receivers[2]: a:9090 is given twice",
+        f"line 3: clusters: there is no folder {tmp_path}/nowhere",
+        "line 3: clusters: is given besides platform",
+        f"line 4: log_server: cannot read {tmp_path}/deployed/store/nofile: No such file or directory",
+        "line 5: settings.logLevel: is 'loud'",
+        "line 6: warning_maillist: is 'ada@example.org'",
+        "line 7: platform: must be an absolute path: it must not depend on where the command is run",
+    ]
+
+
+def test_what_this_machine_refuses_is_told_among_the_rest(tmp_path: Path) -> None:
+    seen: list[Sound] = []
+
+    def refuse(sound: Sound) -> list[Problem]:
+        seen.append(sound)
+        return [Problem("receivers[1]", "port 2 is in use")]
+
+    file = tmp_path / "receivers.yaml"
+    file.write_text("receivers:\n- a:1\n- a:2\ndeploy_dir: /srv\ndatabase: mysql://x\nplatfrom: x\n")
+    with pytest.raises(Invalid) as error:
+        read_receivers_file(file, refuse)
+    assert [(one.line, one.path) for one in error.value.problems] == [(3, "receivers[1]"), (6, "platfrom")]
+    assert seen == [Sound({0: parse_address("a:1"), 1: parse_address("a:2")}, Path("/srv"), "mysql://x")]
 
 
 def test_what_does_not_fit_together_is_told_too(tmp_path: Path) -> None:
@@ -98,10 +137,15 @@ settings: {{logLevel: loud, prot: 1}}
 """
     assert [problem.partition(" (")[0] for problem in refused(tmp_path, text)] == [
         "line 2: receivers[2]: a:9090 is given twice",
-        f"line 4: platform: there is no folder {tmp_path}/core/nodes.configs",
+        f"line 4: platform: there is no folder {tmp_path}/core/nodes.configs: its folders are the clusters; "
+        "or leave platform out",
         "line 5: settings.logLevel: is 'loud'",
         "line 5: settings.prot: unknown key",
     ]
+
+
+def test_nothing_is_said_of_a_monitor_that_can_tell_somebody(tmp_path: Path) -> None:
+    assert read(tmp_path, "receivers: [a:1]\ndeploy_dir: /srv\nwarning_maillist: [a@example.org]\n").notes == ()
 
 
 def test_a_name_for_all_settings_that_deployments_leave(tmp_path: Path) -> None:

@@ -71,6 +71,15 @@ def test_a_problem_names_the_file_the_line_and_the_nearest_key(tmp_path: Path) -
     ]
 
 
+def test_a_wrong_key_of_the_log_server_is_answered_with_its_own_keys(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("logServer: {url: 'a:1', foo: 1}\n")
+    with pytest.raises(Invalid) as refused:
+        load_settings({"home": str(tmp_path)}, {})
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.message) == ("logServer.foo", "unknown key")
+    assert problem.hint == "known keys: url, tokenFile, caFile, maxBacklog, alertAfter"
+
+
 def test_a_rule_about_several_settings_shows_no_values(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("database: postgresql://li:word@db/muster\ntlsCert: a.pem\n")
     with pytest.raises(Invalid) as refused:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from muster.cli.failures import WrongUsage
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.lib.python_literals import Unreadable, keyword_arguments
 
@@ -27,15 +28,15 @@ class SentFiles:
 
 
 def read_files(config: str, thirdparty: str | None) -> SentFiles:
-    """Raises MusterError if a file is missing, or if the hook cannot run on any node."""
+    """Raises WrongUsage if a file is missing, and MusterError if the hook cannot run on any node."""
     path = Path(config).expanduser()
     if not path.is_file():
-        raise MusterError(f"there is no configuration {config}", code=BAD_INPUT, hint="-f names a file of Python")
+        raise WrongUsage(f"there is no configuration {config}", hint="-f names a file of Python")
     if not thirdparty:
         return SentFiles(path.resolve(), None, has_hook=False)
     folder = Path(thirdparty).expanduser()
     if not folder.is_dir():
-        raise MusterError(f"{thirdparty} is not a folder", code=BAD_INPUT, hint="-i names the third-party folder")
+        raise WrongUsage(f"{thirdparty} is not a folder", hint="-i names the third-party folder")
     folder = folder.absolute() if folder.name not in ("", ".", "..") else folder.resolve()
     hook = folder / _HOOK
     if folder.name == _FOLDER and hook.exists():

@@ -32,12 +32,12 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", metavar="[FILE]...|FOLDER", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--folder",
     metavar="PATH",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
+    help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, or as its settings say].",
 )
 @click.option(
     "--connect",
@@ -49,7 +49,9 @@ def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: s
     """Report every mistake in cluster files, with its line. The exit code is 1 if there are mistakes, else 0.
 
     Without FILE, all files in the server's folder are checked, including the key and password files that they name, so
-    run the command as the account that runs the server. A FILE is checked as if it were already in that folder. A FILE
+    run the command as the account that runs the server. The folder is the one that config.yaml in MUSTER_HOME names, or
+    clusters.d there; of a deployment of receivers, MUSTER_HOME is its folder `store`. A FOLDER is checked in place of
+    that folder. A FILE is checked as if it were already in that folder. A FILE
     that is not YAML is read as a list of nodes such as gpu_slaver_info.json. A user or group in an access list that the
     server's database does not have is a warning. The command changes nothing, and contacts no cluster without
     --connect. Of Kubernetes, that says which kubeconfig, context and namespace are used; of Slurm, it compares the
@@ -60,9 +62,14 @@ def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: s
     Examples:
       muster cluster check
       muster cluster check --connect k8s.yaml
+      muster cluster check /srv/clusters
       muster cluster check draft/lab.yaml && mv draft/lab.yaml ~/.muster/clusters.d/
       muster cluster check gpu_slaver_info.json -o json | jq -r '.items[] | "\\(.file):\\(.line) \\(.message)"'
     """
+    if any(file.is_dir() for file in files):
+        if len(files) > 1 or folder is not None:
+            raise click.UsageError("Name files, or one folder.")
+        folder, files = files[0], ()
     found = _checked(folder, files, connect)
     problems = [Problem(**item) for item in found["items"]]
     if "error" in found:

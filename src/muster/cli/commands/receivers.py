@@ -208,7 +208,8 @@ def remove(names: Sequence[str]) -> None:
 def supervise(folder: str) -> NoReturn:
     """Supervise a deployment in the foreground, for a service manager. Other commands start one in the background.
 
-    It adopts receivers that run. When it ends, they run on.
+    It adopts receivers that run. When it ends, they run on. The exit code is 1 if another supervisor runs, and 0 when
+    all receivers are stopped.
 
     \b
     Examples:

@@ -23,6 +23,10 @@ class LogServerAway(Exception):
     """It does not answer, or cannot store anything now: the same may be sent again later."""
 
 
+class TokenRefused(LogServerAway):
+    """The same token will never do."""
+
+
 class RecordsRefused(Exception):
     """It will never take these records."""
 
@@ -84,7 +88,7 @@ class LogServerConnection:
                 return self._call(method, path, body)
             raise LogServerAway(f"does not answer: {_why(error)}") from None
         if status in (401, 403):
-            raise LogServerAway("refuses the token")
+            raise TokenRefused("refuses the token")
         try:
             answer = json.loads(data)
         except ValueError:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from muster.domain.errors import Invalid, Unavailable
-from muster.exporters.log_server.connection import LogServerAway, LogServerConnection, QueryRefused
+from muster.exporters.log_server.connection import LogServerAway, LogServerConnection, QueryRefused, TokenRefused
 from muster.lib.daemon_threads import on_daemon_thread
 from muster.settings.log_server import LogServerSettings
 
+_OTHER_TOKEN = "an admin corrects the server's tokenFile of logServer, or MUSTER_LOGSERVER_TOKEN"  # noqa: S105
 T = TypeVar("T")
 
 
@@ -38,4 +39,5 @@ class LogServerHistory:
         except QueryRefused as error:
             raise Invalid(f"the log server does not understand the question: {error}") from None
         except LogServerAway as error:
-            raise Unavailable(f"the log server at {self._settings.url} {error}", hint="ask again later") from None
+            hint = _OTHER_TOKEN if isinstance(error, TokenRefused) else "ask again later"
+            raise Unavailable(f"the log server at {self._settings.url} {error}", hint=hint) from None

@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.server_health import (
@@ -35,8 +35,13 @@ _WITHIN_S = 5.0
 
 
 @router.get(PATH, response_model=response_model(ServerHealth), summary="How the server is")
-async def server_health(me: Me, parts: Parts) -> Response:
-    """Answers also while the database does not, as long as your login is known."""
+async def server_health(
+    me: Me,
+    parts: Parts,
+    acting: Annotated[bool, Query(description="Whether a standby shall ask the server that acts.")] = False,
+) -> Response:
+    """Answers also while the database does not, as long as your login is known. Each server answers for itself, unless
+    `acting` is given."""
     require(me, Action.SERVER_HEALTH_SEE)
     own, now = parts.own_process, parts.context.clock()
     found = await asyncio.to_thread(measured, own)
