@@ -10,6 +10,7 @@ from fastapi import Request
 
 from muster.api.jobs import JobOut
 from muster.domain.errors import NotAuthenticated, NotFound
+from muster.domain.experiments.sweeps import Sweep
 from muster.domain.jobs import Job
 from muster.domain.tracking import tracking_url
 from muster.engine.context import Context
@@ -48,7 +49,7 @@ from muster.wire.views import UNTOLD, job_view
 
 COOKIE = "muster_session"
 OWN_HEADER = "x-muster-request"
-_JOB_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
+_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,16 @@ class Services:
         require_of_job(principal, action, job, private=self.private_jobs)
         return job
 
+    async def find_sweep(self, principal: Principal, ref: str) -> Sweep | None:
+        """Finds a sweep like a job: by id, or by name."""
+        store = self.context.store
+        if _ID.fullmatch(ref):
+            try:
+                return await store.sweep(ref)
+            except NotFound:
+                pass
+        return await store.find_sweep(principal.name, ref) or await store.find_sweep(None, ref)
+
     def foreign_job(self, principal: Principal, ref: str) -> foreign_jobs.Found | None:
         """The job that was made in the engine of a cluster and has this id, if the caller may see one."""
         return foreign_jobs.find(self.context, principal, ref)
@@ -165,7 +176,7 @@ class Services:
         }
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
-        if _JOB_ID.fullmatch(ref):
+        if _ID.fullmatch(ref):
             try:
                 return await self.context.store.job(ref)
             except NotFound:
