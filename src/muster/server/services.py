@@ -42,7 +42,7 @@ from muster.server.job_hosts import ProxyHosts
 from muster.server.job_sessions import ProxySessions
 from muster.server.job_sight import Sight, sight_of
 from muster.server.own_process import OwnProcess
-from muster.server.token_scopes import require_scope
+from muster.server.token_scopes import require_scope, require_token_of
 from muster.server.token_watch import TokenWatch
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import UNTOLD, job_view
@@ -131,8 +131,10 @@ class Services:
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller
-        may not see is refused with the same words as one that never existed. A job that was made in the engine of a
-        cluster is Conflict: Muster changes none, and has nothing of it but what `foreign_job` returns."""
+        may not see is refused with the same words as one that never existed, and a token of one job finds no other. A
+        job that was made in the engine of a cluster is Conflict: Muster changes none, and has nothing of it but what
+        `foreign_job` returns."""
+        require_token_of(principal.token, ref)
         if (foreign := self.foreign_job(principal, ref)) is not None:
             raise foreign_jobs.refusal(foreign) if action in CHANGING else foreign_jobs.unreadable(foreign)
         job = await self._look_up(principal, ref)
