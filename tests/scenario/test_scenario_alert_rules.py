@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.domain.accounts import User, UserRole
-from muster.domain.alerting.alert_records import AlertRecord, Silence
+from muster.domain.alerting.alert_records import AlertPhase, AlertRecord, Silence
 from muster.domain.alerting.alert_rules import AlertAction, AlertRule, Check
 from muster.domain.alerting.alerts import Severity
 from muster.domain.alerting.notices import ADMINS, NoticeSettings, NoticeTopic, QueuedNotice, quiet_hours
@@ -110,6 +110,21 @@ async def test_a_server_that_dies_and_comes_back_tells_nothing_twice(lab: Labora
     lab.backend.come_back("n1")
     await later(lab, rounds_of(lab, rules), 1, 31)
     assert len(await to_admins(lab)) == 2
+
+
+async def test_an_alert_of_a_former_user_stays_theirs_when_it_is_over(lab: Laboratory, rules: Rules) -> None:
+    rules.use(replace(WAITS, keep_s=30))
+    rounds, store = rounds_of(lab, rules), lab.context.store
+    amy = User("amy", UserRole.USER, 1.0, id="u-1")
+    await store.apply(Change(new_user=amy))
+    await lab.submit(a_spec(a_role(cpu=8), name="first"))
+    job_id = await lab.submit(a_spec(a_role(cpu=8), name="second"))
+    await later(lab, rounds, 0, 61)
+    await commands.kill(lab.context, job_id, "root")
+    await store.apply_all([Change(removed_user="amy"), Change(new_user=replace(amy, id="u-2"))])
+    await later(lab, rounds, 1, 31)
+    (record,) = await store.alert_history(owner=None, since=0.0, until=lab.now + 1, rule=None, limit=9)
+    assert (record.phase, record.owner) == (AlertPhase.RESOLVED, "amy~u-1")
 
 
 async def test_a_silence_and_its_end(lab: Laboratory, rules: Rules) -> None:

@@ -9,12 +9,15 @@ import pytest
 
 from muster.bootstrap.recovery import recover_admin
 from muster.domain.accounts import Token, TokenScope, UserRole
-from muster.domain.errors import Conflict, Forbidden, NotFound, Unavailable
+from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound, Unavailable
+from muster.domain.experiments.sweeps import Sweep, SweepPlan
 from muster.engine.context import Context
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests import commands
 from muster.engine.requests.accounts import Accounts
-from muster.ports.store import RequestKey
+from muster.engine.requests.login_links import LoginLinks
+from muster.engine.sweeps import requests as sweeps
+from muster.ports.store import Change, RequestKey
 from muster.server.token_scopes import require_scope
 from muster.settings.server import ServerSettings
 from muster.stores.opening import open_store, prepare_database
@@ -51,6 +54,50 @@ async def test_a_name_used_again_continues_no_upload(bare_context: Context) -> N
     assert (await packages.status(digest, "amy.b")).received == 3
     with pytest.raises(NotFound):
         await packages.status(digest, "amy")
+
+
+async def test_a_former_users_sweep_makes_no_more_members_whoever_has_the_name(lab: Laboratory) -> None:
+    accounts = Accounts(lab.context, 3600.0)
+    first = await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    plan = SweepPlan(grid=(("lr", (1, 2, 3)),), max_running=1)
+    sweep, _ = await sweeps.submit(lab.context, a_spec(name="search"), plan, "amy", None)
+    await accounts.remove_user("amy", actor="root")
+    await end_first_member(lab, sweep)
+    await lab.until(lambda: "there is no user amy" in sweeps.waits_for(lab.context, sweep))
+    with pytest.raises(Conflict, match="sweeps of a former user amy have not ended"):
+        await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    assert len(await lab.context.store.members(sweep.id, limit=9)) == 1
+    await sweeps.stop(lab.context, sweep.id, "root")
+    await lab.until(lambda: sweep.id not in lab.context.open_sweeps)
+    await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    assert (await lab.context.store.sweep(sweep.id)).owner == f"amy~{first.id}"
+    assert await lab.context.store.find_sweep("amy", "search") is None
+
+
+async def test_a_user_whom_another_process_makes_gets_no_members_of_a_former_one(lab: Laboratory) -> None:
+    accounts, store = Accounts(lab.context, 3600.0), lab.context.store
+    first = await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    plan = SweepPlan(grid=(("lr", (1, 2, 3)),), max_running=1)
+    sweep, _ = await sweeps.submit(lab.context, a_spec(name="search"), plan, "amy", None)
+    await store.apply_all([Change(removed_user="amy"), Change(new_user=replace(first, id="u-next"))])
+    await end_first_member(lab, sweep)
+    await lab.until(lambda: "there is no user amy~" in sweeps.waits_for(lab.context, sweep))
+    assert len(await store.members(sweep.id, limit=9)) == 1
+
+
+async def end_first_member(lab: Laboratory, sweep: Sweep) -> None:
+    (member,) = await lab.context.store.members(sweep.id, limit=9)
+    await lab.becomes(member.id, "Running")
+    lab.backend.end(f"{member.id}.1.worker.0", 0)
+
+
+async def test_a_login_link_of_a_former_user_is_not_for_the_next_one(bare_context: Context) -> None:
+    accounts, links = Accounts(bare_context, 3600.0), LoginLinks()
+    ticket = links.new(await accounts.create_user("amy", UserRole.USER, None, actor="root"))
+    await accounts.remove_user("amy", actor="root")
+    await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    with pytest.raises(NotAuthenticated, match="a former user"):
+        await links.log_in(accounts, ticket, "browser")
 
 
 async def test_the_last_admin_cannot_be_lost_in_a_race(bare_context: Context) -> None:

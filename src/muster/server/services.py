@@ -10,6 +10,7 @@ from fastapi import Request
 
 from muster.api.jobs import JobOut
 from muster.domain.errors import NotAuthenticated, NotFound
+from muster.domain.experiments.sweeps import Sweep
 from muster.domain.jobs import Job
 from muster.domain.tracking import tracking_url
 from muster.engine.context import Context
@@ -41,14 +42,14 @@ from muster.server.job_hosts import ProxyHosts
 from muster.server.job_sessions import ProxySessions
 from muster.server.job_sight import Sight, sight_of
 from muster.server.own_process import OwnProcess
-from muster.server.token_scopes import require_scope
+from muster.server.token_scopes import require_scope, require_token_of
 from muster.server.token_watch import TokenWatch
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import UNTOLD, job_view
 
 COOKIE = "muster_session"
 OWN_HEADER = "x-muster-request"
-_JOB_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
+_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,10 @@ class Services:
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller
-        may not see is refused with the same words as one that never existed. A job that was made in the engine of a
-        cluster is Conflict: Muster changes none, and has nothing of it but what `foreign_job` returns."""
+        may not see is refused with the same words as one that never existed, and a token of one job finds no other. A
+        job that was made in the engine of a cluster is Conflict: Muster changes none, and has nothing of it but what
+        `foreign_job` returns."""
+        require_token_of(principal.token, ref)
         if (foreign := self.foreign_job(principal, ref)) is not None:
             raise foreign_jobs.refusal(foreign) if action in CHANGING else foreign_jobs.unreadable(foreign)
         job = await self._look_up(principal, ref)
@@ -142,6 +145,16 @@ class Services:
             raise NotFound(f"there is no job {ref!r}", hint=hint)
         require_of_job(principal, action, job, private=self.private_jobs)
         return job
+
+    async def find_sweep(self, principal: Principal, ref: str) -> Sweep | None:
+        """Finds a sweep like a job: by id, or by name."""
+        store = self.context.store
+        if _ID.fullmatch(ref):
+            try:
+                return await store.sweep(ref)
+            except NotFound:
+                pass
+        return await store.find_sweep(principal.name, ref) or await store.find_sweep(None, ref)
 
     def foreign_job(self, principal: Principal, ref: str) -> foreign_jobs.Found | None:
         """The job that was made in the engine of a cluster and has this id, if the caller may see one."""
@@ -165,7 +178,7 @@ class Services:
         }
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
-        if _JOB_ID.fullmatch(ref):
+        if _ID.fullmatch(ref):
             try:
                 return await self.context.store.job(ref)
             except NotFound:

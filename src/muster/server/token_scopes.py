@@ -22,7 +22,7 @@ def require_scope(token: Token, method: str, path: str) -> None:
     if path == "/api/v1/logout":
         return
     if token.job_id is not None and not _is_of_job(token.job_id, path):
-        raise Forbidden(f"this token is for job {token.job_id} only", hint="name the job by its id")
+        raise _of_another_job(token)
     if _is_in_scope(token.scope, method, path):
         return
     needed = next(scope for scope in _WIDENING if _is_in_scope(scope, method, path))
@@ -31,6 +31,22 @@ def require_scope(token: Token, method: str, path: str) -> None:
         f"this token has the scope {token.scope}, and this needs {needed}",
         hint=f"log in with `muster login`, or create another token: muster tokens create NAME --scope {needed}{of_job}",
     )
+
+
+def require_token_of(token: Token, job_ref: str) -> None:
+    """Raises Forbidden if the token is for one job, and not for this. Requests name jobs outside of their path, too."""
+    if token.job_id not in (None, job_ref):
+        raise _of_another_job(token)
+
+
+def require_token_of_any_job(token: Token, what: str) -> None:
+    """Raises Forbidden if the token is for one job."""
+    if token.job_id is not None:
+        raise Forbidden(f"this token is for job {token.job_id} only, and cannot {what}", hint="log in: muster login")
+
+
+def _of_another_job(token: Token) -> Forbidden:
+    return Forbidden(f"this token is for job {token.job_id} only", hint="name the job by its id")
 
 
 def _is_in_scope(scope: TokenScope, method: str, path: str) -> bool:

@@ -9,16 +9,32 @@ from muster.domain.accounts import Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, MusterError, NotFound
 from muster.stores.alerting import remove_notices_of
 from muster.stores.secrets import remove_secrets_of
-from muster.stores.tables import events, experiments, former_users, jobs, packages, request_keys, tokens, users
+from muster.stores.tables import (
+    alert_silences,
+    alerts,
+    events,
+    experiments,
+    former_users,
+    jobs,
+    models,
+    node_marks,
+    packages,
+    request_keys,
+    sweeps,
+    templates,
+    tokens,
+    users,
+)
 
 _INSERT_USER = insert(users)
 _INSERT_FORMER = insert(former_users)
 _FORMER = select(former_users.c.id).where(former_users.c.name == bindparam("the_name")).order_by(former_users.c.id)
 _OWNED = (
-    *(jobs.c.owner, packages.c.owner, experiments.c.owner),
-    *(request_keys.c.user, events.c.owner, events.c.actor),
+    *(jobs.c.owner, sweeps.c.owner, models.c.owner, packages.c.owner, experiments.c.owner, alerts.c.owner),
+    *(request_keys.c.user, events.c.owner, events.c.actor, sweeps.c.stopped_by),
+    *(templates.c.author, node_marks.c.by, alert_silences.c.by),
 )
-"""Where a user is named as the one whom something belongs to."""
+"""Where a user is named as the one whom something belongs to, or who did it."""
 _UPDATE_USER = (
     update(users)
     .where(users.c.name == bindparam("the_name"))

@@ -2,6 +2,7 @@
 rest is JSON."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -43,20 +44,20 @@ def write_alerting(connection: Connection, change: AlertingChange) -> None:
 
 
 def open_alerts(connection: Connection) -> list[AlertRecord]:
-    query = select(alerts.c.body).where(alerts.c.phase != AlertPhase.RESOLVED.value)
-    return [_RECORD.validate_json(row.body) for row in connection.execute(query.order_by(alerts.c.since, alerts.c.id))]
+    query = select(alerts.c.body, alerts.c.owner).where(alerts.c.phase != AlertPhase.RESOLVED.value)
+    return [_record(row.body, row.owner) for row in connection.execute(query.order_by(alerts.c.since, alerts.c.id))]
 
 
 def alert_history(
     connection: Connection, owner: str | None, since: float, until: float, rule: str | None, limit: int
 ) -> list[AlertRecord]:
-    query = select(alerts.c.body).where(alerts.c.fired_at >= since, alerts.c.fired_at < until)
+    query = select(alerts.c.body, alerts.c.owner).where(alerts.c.fired_at >= since, alerts.c.fired_at < until)
     if owner is not None:
         query = query.where(alerts.c.owner == owner)
     if rule is not None:
         query = query.where(alerts.c.rule == rule)
     rows = connection.execute(query.order_by(alerts.c.fired_at.desc(), alerts.c.id.desc()).limit(limit))
-    return [_RECORD.validate_json(row.body) for row in rows]
+    return [_record(row.body, row.owner) for row in rows]
 
 
 def all_silences(connection: Connection) -> list[Silence]:
@@ -136,6 +137,11 @@ def _forget(connection: Connection, before: float) -> None:
     connection.execute(delete(alerts).where(alerts.c.resolved_at < before))
     connection.execute(delete(alert_silences).where(alert_silences.c.until < before))
     connection.execute(delete(notices).where(notices.c.at < before, notices.c.due_at.is_(None)))
+
+
+def _record(body: str, owner: str) -> AlertRecord:
+    """The owner is that of the column: the JSON still names a former user as before."""
+    return replace(_RECORD.validate_json(body), owner=owner)
 
 
 def _record_row(record: AlertRecord) -> dict[str, Any]:

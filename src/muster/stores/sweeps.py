@@ -18,6 +18,7 @@ _INSERT = insert(sweeps)
 _UPDATE = (
     update(sweeps)
     .where(sweeps.c.id == bindparam("the_id"), sweeps.c.version == bindparam("loaded_version"))
+    .where(sweeps.c.owner == bindparam("the_owner"))
     .values({name: bindparam(name) for name in ("version", "made", "stopped_by", "ended_at")})
 )
 _BY_ID = select(sweeps).where(sweeps.c.id == bindparam("the_id"))
@@ -59,7 +60,13 @@ def why_sweep_not_inserted(connection: Connection, sweep: Sweep, key: RequestKey
 
 
 def update_sweep(connection: Connection, sweep: Sweep) -> None:
-    row = {**sweep_progress_columns(sweep), "the_id": sweep.id, "loaded_version": sweep.version - 1}
+    """A sweep that belongs to a former user meanwhile has changed, too."""
+    row = {
+        **sweep_progress_columns(sweep),
+        "the_id": sweep.id,
+        "the_owner": sweep.owner,
+        "loaded_version": sweep.version - 1,
+    }
     if connection.execute(_UPDATE, row).rowcount != 1:
         raise _why_not_updated(connection, sweep)
 

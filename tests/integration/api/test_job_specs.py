@@ -62,6 +62,21 @@ def test_two_jobs_are_compared_by_those_who_may_read_both(people: People) -> Non
     problem(me.get(f"/jobs/{first}/diff?with=nothing-at-all"), 404, "not-found")
 
 
+def test_a_token_of_one_job_reads_and_submits_no_other(me: Caller) -> None:
+    mine, other = (me.submit({"name": unique("spec"), "command": "true"})["id"] for _ in range(2))
+    me.server.wait(mine)
+    made = ok(me.post("/tokens", {"name": unique("one"), "scope": "submit", "job": mine}), 201)
+    limited = Caller(me.server, made["secret"])
+    problem(limited.get(f"/jobs/{mine}/diff?with={other}"), 403, "forbidden")
+    problem(limited.get(f"/jobs/{mine}/diff?with=nothing-at-all"), 403, "forbidden")
+    assert ok(limited.get(f"/jobs/{mine}/diff?with={mine}"))["items"] == []
+    for body in ({"spec": {"command": "id"}}, {"source": "command: id"}, {"set": {"command": "id"}}):
+        problem(limited.post(f"/jobs/{mine}/retry", body), 403, "forbidden")
+        problem(limited.post(f"/jobs/{mine}/change", body), 403, "forbidden")
+    problem(limited.post(f"/jobs/{mine}/retry", {"params": {"lr": 1}}), 403, "forbidden")
+    ok(limited.post(f"/jobs/{mine}/retry", {}), 201)
+
+
 def test_the_environment_is_what_the_task_was_started_with(me: Caller) -> None:
     command = "env; test $MUSTER_ATTEMPT = 2"
     job = me.submit(

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration.api.calling import Caller, ok, problem
-from tests.integration.api.people import People, new_user, unique
+from tests.integration.api.people import PASSWORD, People, new_user, unique
 from tests.parts.server import polls
 
 
@@ -51,6 +51,19 @@ def test_own_history_is_replayed_side_by_side(private_people: People) -> None:
     assert refused["problems"][0]["path"] == "since", "jobs of others are not replayed where jobs are private"
     ok(owner.send("DELETE", f"/simulations/{made['id']}"), 204)
     problem(owner.get(f"/simulations/{made['id']}"), 404, "not-found")
+
+
+def test_simulations_go_with_their_user(people: People) -> None:
+    leaving = new_user(people.admin, "leaving")
+    job = leaving.submit({"name": unique("past"), "command": "true"})
+    people.server.wait(job["id"])
+    made = ok(leaving.post("/simulations", {"since": "1h", "onlyOwn": True}), 202)
+    ok(people.admin.send("DELETE", f"/users/{leaving.name}"), 204)
+    assert made["id"] not in {one["id"] for one in ok(people.admin.get("/simulations"))["items"]}
+    ok(people.admin.post("/users", {"name": leaving.name, "password": PASSWORD}), 201)
+    token = ok(people.admin.post("/tokens", {"name": "tests", "user": leaving.name}), 201)
+    coming = Caller(people.server, token["secret"], leaving.name)
+    problem(coming.get(f"/simulations/{made['id']}"), 404, "not-found")
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,14 @@ def test_users_see_their_own_jobs_in_the_history_and_admins_all(tmp_path: Path) 
         assert [one["id"] for one in page["items"]] == [jobs["li"]]
         assert server.call("GET", "/api/v1/history?cursor=x")[0] == 422
 
+        assert server.call("DELETE", "/api/v1/users/li")[0] == 204
+        assert server.call("POST", "/api/v1/users", {"name": "li", "role": "user"})[0] == 201
+        _, next_li = server.call("POST", "/api/v1/tokens", {"name": "t", "user": "li"})
+        for window in ("", "&since=1h"):
+            _, page = server.call("GET", f"/api/v1/history?all=true{window}", token=next_li["secret"])
+            assert page["items"] == [], "a job of the former user of this name"
+        assert server.call("GET", f"/api/v1/history/{receiver_id}/{jobs['li']}", token=next_li["secret"])[0] == 404
+
 
 def test_a_task_sets_the_tracking_url(tmp_path: Path) -> None:
     with running_log_server(tmp_path / "log") as log_server, receiver(tmp_path / "a", address(log_server)) as server:

@@ -57,7 +57,7 @@ class Rounds:
         self._context = context
         self._source = source
         self._wake_sending = wake
-        self._records: dict[str, AlertRecord] | None = None
+        self._records: dict[str, AlertRecord] = {}
         self._forgot_at = 0.0
         self._told_problems: tuple[str, ...] = ()
         self.jobs = JobNotices(context, source, address)
@@ -69,10 +69,8 @@ class Rounds:
                 interval_s = (await self.round()).interval_s
             except MusterError as error:
                 _log.warning("alerts could not be evaluated", error=error.message)
-                self._records = None
             except Exception:
                 _log.exception("alerts could not be evaluated")
-                self._records = None
             await self._pause(interval_s)
 
     async def _pause(self, interval_s: float) -> None:
@@ -93,12 +91,12 @@ class Rounds:
             self._wake_sending()
 
     async def round(self) -> RuleBook:
-        """One evaluation, and everything that follows from it."""
+        """One evaluation, and everything that follows from it. The records are read anew, because their owners may be
+        former users by now, whose names are used again."""
         context = self._context
         book = await on_daemon_thread(self._source.book, "alert rules")
         self._tell_problems(book)
-        if self._records is None:
-            self._records = {record.id: record for record in await context.store.open_alerts()}
+        self._records = {record.id: record for record in await context.store.open_alerts()}
         ends_at = await on_daemon_thread(self._source.certificate_ends_at, "certificate")
         facts = await gather_facts(context, ends_at)
         step = advanced(
@@ -119,7 +117,6 @@ class Rounds:
         return book
 
     async def _write(self, step: Step, book: RuleBook, now: float) -> None:
-        assert self._records is not None
         if not step.changed and not step.dropped:
             return
         rules = {rule.name: rule for rule in book.rules}
@@ -137,7 +134,6 @@ class Rounds:
             self._keep(record)
 
     def _keep(self, record: AlertRecord) -> None:
-        assert self._records is not None
         if record.phase is AlertPhase.RESOLVED:
             self._records.pop(record.id, None)
         else:
@@ -170,7 +166,6 @@ class Rounds:
 
     async def _act(self) -> None:
         """What was done is written when it is done. A crash in between repeats it, which does no harm."""
-        assert self._records is not None
         if self._context.is_held:
             return
         for record in [one for one in self._records.values() if one.todo]:

@@ -178,6 +178,11 @@ class Accounts:
                 f"jobs of a former user {name} have not ended",
                 hint=f"see `muster get jobs --owner {name}`, and kill them",
             )
+        if any(entry.sweep.owner == name for entry in self._context.open_sweeps.values()):
+            raise Conflict(
+                f"sweeps of a former user {name} have not ended",
+                hint=f"see `muster sweep list --owner {name}`, and stop them",
+            )
         user = User(
             name, role, now, await self._passwords.hash(password), groups=_tidy(groups), id=USER_ID_PREFIX + new_id()
         )

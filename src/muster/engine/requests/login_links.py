@@ -15,6 +15,8 @@ LINK_S = 300.0
 @dataclass(frozen=True, slots=True)
 class _Link:
     user: str
+    user_id: str
+    """Another user may have the name by the time the link is opened."""
     until: float | None
     """When the token ends with which the link was made; the session does not outlast it."""
 
@@ -25,7 +27,7 @@ class LoginLinks:
         self._links: OneTime[_Link] = OneTime(clock, LINK_S)
 
     def new(self, user: User, until: float | None = None) -> str:
-        return self._links.put(_Link(user.name, until), user.name)
+        return self._links.put(_Link(user.name, user.id, until), user.name)
 
     def owner(self, ticket: str) -> str | None:
         """Whom the link logs in, if it is still good."""
@@ -37,6 +39,8 @@ class LoginLinks:
         if link is None:
             raise NotAuthenticated("this link was used already, or has expired", hint="`muster open` prints another")
         user = await accounts.user(link.user)
+        if user.id != link.user_id:
+            raise NotAuthenticated("this link is of a former user of that name")
         if user.disabled:
             raise NotAuthenticated("this user is disabled")
         lifetime_s = accounts.session_lifetime(None if link.until is None else max(1.0, link.until - self._clock()))

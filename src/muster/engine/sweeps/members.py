@@ -71,5 +71,7 @@ def enter(context: Context, made: Made) -> None:
 
 async def _require_owner(context: Context, sweep: Sweep) -> None:
     user = await context.store.user(sweep.owner)
-    if user is None or user.disabled:
-        raise Forbidden(f"there is no active user {sweep.owner}", hint="stop the sweep, or ask an admin")
+    if user is None:
+        raise Forbidden(f"there is no user {sweep.owner} any more", hint="an admin can stop the sweep")
+    if user.disabled:
+        raise Forbidden(f"user {sweep.owner} is disabled", hint="stop the sweep, or ask an admin")

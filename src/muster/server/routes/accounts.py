@@ -150,9 +150,12 @@ async def change_user(request: Request, name: str, body: requests.UserPatch, me:
 
 @router.delete("/users/{name}", status_code=204, summary="Remove a user")
 async def remove_user(name: str, me: Me, parts: Parts) -> None:
-    """The user's tokens end at once; their jobs stay in the history."""
+    """The user's tokens end at once, their simulations are removed, and their sweeps make no more members; their jobs
+    stay in the history."""
     require(me, Action.USER_MANAGE)
     await parts.accounts.remove_user(name, actor=me.name)
+    for simulation in parts.simulations.visible(name):
+        await parts.simulations.remove(parts.context, simulation, me.name)
 
 
 @router.get("/tokens", response_model=response_model(TokenList), summary="List tokens")

@@ -106,8 +106,7 @@ class RunQuery:
         """Whose members a user may not read, of that sweep none is found."""
         if self.sweep is None:
             return None
-        store = parts.context.store
-        found = await store.find_sweep(me.name, self.sweep) or await store.find_sweep(None, self.sweep)
+        found = await parts.find_sweep(me, self.sweep)
         return self.sweep if found is None else found.id
 
 

@@ -1,7 +1,10 @@
 """The routes for the history of jobs on all servers, which the log server has. This server asks it for people who are
-logged in here, and checks what they may see: their own jobs, or, for admins, all."""
+logged in here, and checks what they may see: their own jobs, or, for admins, all.
 
-from typing import Annotated
+The log server knows owners by name only. A job that was submitted before the account was made is of a former user of
+the name."""
+
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
@@ -37,11 +40,13 @@ async def list_history(
     cursor: Annotated[str | None, Query(max_length=2048)] = None,
 ) -> Response:
     """What the log server knows of jobs, newest first, also of those that were deleted here. Users see the jobs that
-    were submitted under their own name, admins all."""
+    were submitted under their own name since their account was made, admins all."""
     if state not in (None, *JOB_STATES):
         raise Invalid(f"{state!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
     source, now = _source(parts), parts.context.clock()
     since_at, until_at = instant("since", since, now), instant("until", until, now)
+    if not me.is_admin:
+        since_at = max(since_at or 0.0, me.user.created_at)
     where = {
         "receiver": None if everywhere else await parts.context.store.receiver() or "-",
         "owner": owner if me.is_admin else me.name,
@@ -65,9 +70,13 @@ async def list_history(
 async def get_history(me: Me, parts: Parts, receiver: str, job_id: str) -> Response:
     """The job with all its records. One that you may not see is answered like one that is not there."""
     found = await _source(parts).job(receiver, job_id)
-    if found is None or not (me.is_admin or found["job"].get("owner") == me.name):
+    if found is None or not (me.is_admin or _is_own(me, found["job"])):
         raise NotFound(f"the log server has no job {job_id} of {receiver}", hint="see `muster history list --all`")
     return JSONResponse(found)
+
+
+def _is_own(me: Principal, job: dict[str, Any]) -> bool:
+    return bool(job.get("owner") == me.name and job.get("submittedAt", "") >= iso(me.user.created_at))
 
 
 def _source(parts: Services) -> HistorySource:

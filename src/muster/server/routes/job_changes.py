@@ -14,6 +14,7 @@ from muster.server.job_reading import read_job, submitted_again
 from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
+from muster.server.token_scopes import require_token_of_any_job
 from muster.wire import requests
 from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec
@@ -46,8 +47,10 @@ async def move(ref: str, me: Me, parts: Parts, body: requests.MoveIn) -> Respons
 @router.post("/jobs/{ref}/change", response_model=response_model(JobOut), summary="Change the spec of a waiting job")
 async def change(ref: str, me: Me, parts: Parts, body: requests.ChangeIn) -> Response:
     """Changes values by path, params, which are put into the commands anew, or, with `source`, the whole spec. The
-    changed spec is validated like a submission. A running job is a conflict: hold it first."""
+    changed spec is validated like a submission. A running job is a conflict: hold it first. A token of one job can
+    change none."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    require_token_of_any_job(me.token, "change its spec")
     changed = sorted([*body.values, *(f"params.{name}" for name in body.params)])
     if not body.has_spec:
         done = await changing.change(
@@ -84,10 +87,13 @@ async def retry(
     ref: str, me: Me, parts: Parts, body: requests.AgainIn | None = None, idempotency_key: RepeatKey = None
 ) -> Response:
     """A new job with the same spec, or a changed one, once the old one has ended. Changes are validated like a
-    submission. A repeated call with the same Idempotency-Key answers the job of the first one."""
+    submission; a token of one job can make none. A repeated call with the same Idempotency-Key answers the job of the
+    first one."""
     job = await parts.find_job(me, ref, Action.JOB_RETRY)
     asked = body or requests.AgainIn()
     given = asked.model_dump(exclude_defaults=True)
+    if given:
+        require_token_of_any_job(me.token, "submit it with another spec")
     key = request_key(me, idempotency_key, ["retry", ref, given] if given else ["retry", ref])
     if not asked.has_spec:
 

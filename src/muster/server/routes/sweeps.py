@@ -141,15 +141,8 @@ async def stop_sweep(ref: str, me: Me, parts: Parts) -> Response:
 
 
 async def _find(parts: Services, me: Principal, ref: str, action: Action) -> Sweep:
-    """Finds a sweep by id or by name: the caller's newest of that name, else anybody's newest. One that the caller may
-    not see is refused with the same words as one that never existed."""
-    store = parts.context.store
-    sweep = await store.find_sweep(me.name, ref) or await store.find_sweep(None, ref)
-    if sweep is None:
-        try:
-            sweep = await store.sweep(ref)
-        except NotFound:
-            sweep = None
+    """One that the caller may not see is refused with the same words as one that never existed."""
+    sweep = await parts.find_sweep(me, ref)
     if sweep is None or not may(me, Action.SWEEP_SEE, sweep.owner, private=parts.private_jobs):
         raise NotFound(f"there is no sweep {ref!r}", hint="see `muster sweep list`")
     require_of_sweep(me, action, sweep, private=parts.private_jobs)
