@@ -16,8 +16,8 @@ from muster.domain.experiments.job_metrics import (
     MetricSeries,
 )
 from muster.domain.job_notes import JobNote, NoteKind
-from muster.domain.jobs import Job, Succeeded
-from muster.ports.store import Change, JobFilter, Store
+from muster.domain.jobs import ELSEWHERE, Job, Succeeded
+from muster.ports.store import Change, JobFilter, Reported, Store
 from tests.contract.building import a_job
 
 pytestmark = pytest.mark.anyio
@@ -168,7 +168,8 @@ async def test_values_of_runs_are_those_by_which_they_are_chosen(store: Store) -
     await store.apply(batch(first, loss(1, 0.75), MetricPoint("acc", 1, 1.0, 0.9)))
     await store.apply(batch(first, loss(1, math.nan), attempt=2))
     await store.apply(Change(notes=[JobNote(first.id, NoteKind.PARAM, "lr", "0.2")]))
-    newest, oldest = await store.run_values(JobFilter(), limit=10, metrics=["loss", "acc"])
+    names = [*first.spec.params, "lr"]
+    newest, oldest = await store.run_values(JobFilter(), limit=10, metrics=["loss", "acc"], params=names)
     whole = await store.runs(JobFilter(), limit=10)
     assert (newest, oldest.id, oldest.created_at) == (
         (second.id, whole[0].created_at, second.spec.params, {}),
@@ -177,5 +178,43 @@ async def test_values_of_runs_are_those_by_which_they_are_chosen(store: Store) -
     )
     assert (oldest.params, oldest.metrics["acc"]) == (whole[1].params, whole[1].metrics["acc"])
     assert math.isnan(oldest.metrics["loss"].last)
-    (only,) = await store.run_values(JobFilter(ids=(first.id,)), limit=1, metrics=[])
-    assert (only.id, only.metrics) == (first.id, {})
+    (only,) = await store.run_values(JobFilter(ids=(first.id,)), limit=1, metrics=[], params=["lr"])
+    assert (only.id, only.params, only.metrics) == (first.id, {"lr": "0.2"}, {})
+    (bare,) = await store.run_values(JobFilter(ids=(first.id,)), limit=1, metrics=[], params=[])
+    assert (bare.params, bare.metrics) == ({}, {})
+
+
+async def test_outlines_of_runs_have_what_was_asked_for_only(store: Store) -> None:
+    job = await put(store, 1)
+    await store.apply(batch(job, loss(1, 0.75), MetricPoint("acc", 1, 1.0, 0.9)))
+    notes = [("lr", NoteKind.PARAM), ("long", NoteKind.PARAM), ("team", NoteKind.TAG), ("note", NoteKind.TAG)]
+    await store.apply(Change(notes=[JobNote(job.id, kind, name, "x") for name, kind in notes]))
+    (found,) = await store.run_outlines(JobFilter(), limit=10, metrics=["acc"], notes=["lr", "team"])
+    assert (found.id, set(found.metrics), found.params, found.tags) == (job.id, {"acc"}, {"lr": "x"}, {"team": "x"})
+    (bare,) = await store.run_outlines(JobFilter(), limit=10, metrics=[], notes=[])
+    assert (bare.metrics, bare.params, bare.tags) == ({}, {}, {})
+
+
+async def test_the_bytes_of_runs_grow_with_their_texts_and_metrics(store: Store) -> None:
+    job, other = await put(store, 1), await put(store, 2)
+    before = await store.run_bytes([job.id, "gone"])
+    await store.apply(Change(notes=[JobNote(job.id, NoteKind.TAG, "team", "é" * 1000)]))
+    noted = await store.run_bytes([job.id, other.id])
+    assert set(before) == {job.id}
+    assert 2000 < noted[job.id] - before[job.id] < 2100
+    assert noted[other.id] == before[job.id]
+    await store.apply(batch(job, loss(1, 0.75), MetricPoint("acc", 1, 1.0, 0.9)))
+    measured = await store.run_bytes([job.id])
+    of_one = await store.run_bytes([job.id], metrics=["acc"])
+    assert noted[job.id] < of_one[job.id] < measured[job.id]
+    assert (await store.run_bytes([job.id], with_specs=True))[job.id] > measured[job.id]
+
+
+async def test_what_was_reported_by_an_owner_is_counted(store: Store) -> None:
+    job = await put(store, 1)
+    outside = replace(a_job(2), cluster=ELSEWHERE, owner=job.owner)
+    await store.apply(Change(new_job=outside))
+    notes = [JobNote(job.id, NoteKind.PARAM, "lr", "0.2"), JobNote(outside.id, NoteKind.TAG, "é", "ab")]
+    await store.apply(Change(notes=notes))
+    assert await store.reported_by(job.owner) == Reported(1, 5 + 4)
+    assert await store.reported_by("nobody") == Reported(0, 0)

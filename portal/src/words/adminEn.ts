@@ -176,6 +176,8 @@ export const adminEn = {
       logBytes: "logs",
       taskLogBytes: "log of a task",
       outputBytes: "outputs",
+      noteBytes: "params and tags of runs",
+      outsideRuns: "runs outside of Muster",
       packageBytes: "packages",
       secrets: "secrets",
       streams: "open streams",

@@ -180,6 +180,8 @@ export const adminZh: AdminWords = {
       logBytes: "日志",
       taskLogBytes: "单个任务的日志",
       outputBytes: "输出文件",
+      noteBytes: "运行的参数和标签",
+      outsideRuns: "Muster 之外的运行",
       packageBytes: "代码包",
       secrets: "密钥",
       streams: "打开的数据流",

@@ -40,7 +40,8 @@ class RunOut(TypedDict):
 
 class RunsOut(TypedDict):
     items: list[RunOut]
-    complete: Annotated[bool, "Whether these are all that match."]
+    complete: Annotated[bool, "Whether these are all that match, with those of the pages before."]
+    nextCursor: Annotated[str | None, "With it, the next page follows; null if there is none."]
 
 
 class BestOut(TypedDict):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _SWEEPS = 200
+_RUNS = 100
+"""The `limit` of `GET /experiments` if none is given."""
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
 
 
@@ -399,8 +401,13 @@ class Client:
 
     def runs(self, query: Query) -> "RunsOut":
         """Returns jobs as experiments: with parameters, metrics and what they used. The query is that of
-        `GET /experiments`."""
+        `GET /experiments`; if an answer has no room for as many as its `limit`, the pages that follow are read, too."""
         found: RunsOut = self._get("/experiments", query)
+        left = int(str(query.get("limit", _RUNS))) - len(found["items"])
+        while left > 0 and (cursor := found.get("nextCursor")):
+            page: RunsOut = self._get("/experiments", {**query, "limit": left, "cursor": cursor})
+            found = {**page, "items": [*found["items"], *page["items"]]}
+            left -= len(page["items"])
         return found
 
     def best_runs(self, query: Query) -> "BestsOut":

@@ -30,6 +30,10 @@ class Limits:
     """Names of metrics that one attempt of a job may report."""
     metric_points_per_job: int = 200_000
     """Points of all its metrics. What comes beyond counts in the summaries of the metrics only."""
+    outside_runs_per_user: int = 50_000
+    """Runs outside of Muster, whether they have ended or not."""
+    note_bytes_per_user: int = 256 << 20
+    """Params and tags that programs have logged of all runs of the user."""
 
     @property
     def metrics(self) -> MetricLimits:

@@ -23,6 +23,7 @@ from muster.engine.state.node_failures import NodeHold
 from muster.engine.state.open_jobs import OpenJobs
 from muster.engine.state.open_sweeps import OpenSweep
 from muster.engine.state.recorded_usage import Attempt, RecordedUsage
+from muster.engine.state.reported_data import ReportedData
 from muster.engine.state.reported_metrics import ReportedMetrics
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
@@ -99,6 +100,7 @@ class Context:
     late_tasks: LateTasks = field(default_factory=LateTasks)
     collecting_outputs: set[str] = field(default_factory=set)
     """Tasks whose outputs are being collected."""
+    reported_data: ReportedData = field(default_factory=ReportedData)
     reported_metrics: ReportedMetrics = field(default_factory=ReportedMetrics)
     recorded_usage: dict[Attempt, RecordedUsage] = field(default_factory=dict)
     """The usage over time of attempts that run, or have just ended."""

@@ -236,6 +236,15 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """What programs have reported for one owner: how many runs outside of Muster there are, and the bytes of the params
+    and tags of all runs."""
+
+    runs: int
+    note_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     items: list[T] = field(default_factory=list)
     next_cursor: str | None = None
@@ -368,8 +377,22 @@ class Store(Protocol):
         """The same for few jobs, with what is only in their specs: their variables and all labels."""
         ...
 
-    async def run_values(self, where: JobFilter, *, limit: int, metrics: Sequence[str]) -> list[RunValues]:
-        """The same jobs in the same order, with their parameters and these metrics only."""
+    async def run_outlines(
+        self, where: JobFilter, *, limit: int, metrics: Sequence[str], notes: Sequence[str]
+    ) -> list[Run]:
+        """The same jobs in the same order, with these metrics only, and with the parameters and tags of these names."""
+        ...
+
+    async def run_values(
+        self, where: JobFilter, *, limit: int, metrics: Sequence[str], params: Sequence[str]
+    ) -> list[RunValues]:
+        """The same jobs in the same order, with these parameters and metrics only."""
+        ...
+
+    async def run_bytes(
+        self, job_ids: Sequence[str], *, metrics: Sequence[str] = (), with_specs: bool = False
+    ) -> dict[str, int]:
+        """About how large these runs are in an answer, with all metrics or those with these names."""
         ...
 
     async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
@@ -384,10 +407,21 @@ class Store(Protocol):
         """What programs noted about these jobs, in order of job, kind and key."""
         ...
 
+    async def reported_by(self, owner: str) -> Reported: ...
+
     async def experiment(self, experiment_id: str) -> Experiment | None: ...
 
-    async def experiments(self, owner: str | None) -> list[Experiment]:
-        """Those of one owner or of all, newest first, those that were deleted among them."""
+    async def find_experiment(self, owner: str, name: str) -> Experiment | None: ...
+
+    async def count_experiments(self, owner: str) -> int: ...
+
+    async def experiments(self, owner: str | None, *, tags: Sequence[str] = ()) -> list[Experiment]:
+        """Those of one owner or of all, newest first, those that were deleted among them. They have only the tags of
+        these names."""
+        ...
+
+    async def experiments_by_ids(self, ids: Sequence[str]) -> list[Experiment]:
+        """Those that there are, whole and in this order."""
         ...
 
     async def user(self, name: str) -> User | None: ...

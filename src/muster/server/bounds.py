@@ -26,6 +26,9 @@ SCHEDULES = 8
 LOG_SEARCHES_PER_USER = 2
 LOG_SEARCHES = 6
 """How many requests may search logs at once. Each keeps a thread busy for some seconds at most."""
+RUN_SEARCHES_PER_USER = 4
+RUN_SEARCHES = 16
+"""How many requests may choose among runs at once. Each has up to 20,000 runs in memory, without most texts."""
 COMMANDS_PER_USER = 32
 COMMANDS = 512
 """How many commands may run in tasks at once."""
@@ -118,5 +121,6 @@ class Bounds:
         self.log_searches = Bound("searches of logs", each=LOG_SEARCHES_PER_USER, in_all=LOG_SEARCHES)
         self.waits = Bound("requests that wait", each=WAITS_PER_USER, in_all=WAITS)
         self.servers = Bound("waiting servers", each=SERVERS_PER_USER, in_all=SERVERS)
+        self.run_searches = Bound("searches for runs", each=RUN_SEARCHES_PER_USER, in_all=RUN_SEARCHES)
         self.commands = Bound("commands in tasks", each=COMMANDS_PER_USER, in_all=COMMANDS)
         self.task_connections = Bound("connections to tasks", each=TASK_CONNECTIONS_PER_USER, in_all=TASK_CONNECTIONS)

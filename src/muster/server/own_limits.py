@@ -3,6 +3,7 @@
 from muster.domain.accounts import User
 from muster.domain.specs import tasks_at_most
 from muster.engine.cluster_access import visible_clusters
+from muster.engine.requests.reported_room import reported_by
 from muster.scheduling.allocations.usage_views import Quota
 from muster.server.services import Services
 
@@ -12,10 +13,13 @@ async def own_limits(parts: Services, user: str, reader: User) -> list[Quota]:
     context = parts.context
     limits = context.limits
     sizes = (tasks_at_most(entry.job.spec) for entry in context.open_jobs.entries() if entry.job.owner == user)
+    reported = await reported_by(context, user)
     used = {
         "logBytes": (limits.log_bytes_per_user, context.kept_data.log_bytes(user)),
+        "noteBytes": (limits.note_bytes_per_user, reported.note_bytes),
         "openJobs": (limits.open_jobs_per_user, context.open_jobs.count_of(user)),
         "outputBytes": (limits.output_bytes_per_user, context.kept_data.output_bytes(user)),
+        "outsideRuns": (limits.outside_runs_per_user, reported.runs),
         "packageBytes": (limits.package_bytes_per_user, await parts.packages.bytes_of(user)),
         "secrets": (limits.secrets_per_user, await _secrets_of(parts, user)),
         "streams": (limits.streams_per_user, parts.bounds.streams.held_by(user)),

@@ -31,6 +31,7 @@ from muster.engine.requests.schedule import LookAhead
 from muster.engine.requests.sign_in import SignIn
 from muster.engine.requests.simulations import Simulations
 from muster.lib.ids import new_secret
+from muster.lib.pace import Pace
 from muster.lib.recent import Recent
 from muster.lib.work_pool import WorkPool
 from muster.ports.alerting import AlertSource, NoAlertSource
@@ -50,6 +51,7 @@ from muster.wire.views import UNTOLD, job_view
 COOKIE = "muster_session"
 OWN_HEADER = "x-muster-request"
 _ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
+_TEST_NOTICES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Services:
     """Whether people may log in with passwords that Muster keeps."""
     public_address: str = ""
     """The address at which people reach the server."""
+    public_url: str = ""
+    """The same if an admin has set it; empty if it is only where the server listens."""
     max_token_lifetime_s: float | None = None
     has_open_metrics: bool = False
     """Whether /metrics is for everybody."""
@@ -109,6 +113,8 @@ class Services:
     event_frames: EventFrames = field(default_factory=EventFrames)
     token_watch: TokenWatch = field(default_factory=TokenWatch)
     """Ends streams whose tokens are no longer valid."""
+    test_notices: Pace = field(default_factory=lambda: Pace(_TEST_NOTICES, 60.0))
+    """How often users send themselves test notices."""
     recent_forwards: Recent = field(default_factory=Recent)
     """Whose connections to which ports were recorded a short while ago."""
     first_start: FirstStart = field(default_factory=FirstStart)

@@ -35,6 +35,8 @@ class LimitSettings(BaseModel):
     log_bytes_per_task: int = _count("log_bytes_per_task", "Bytes that are kept of one task's log.", 64 << 10)
     metric_names_per_attempt: int = _count("metric_names_per_attempt", "Names of metrics of one attempt of a job.")
     metric_points_per_job: int = _count("metric_points_per_job", "Points of metrics that are kept of one job.")
+    outside_runs_per_user: int = _count("outside_runs_per_user", "Runs outside of Muster that one user has reported.")
+    note_bytes_per_user: int = _count("note_bytes_per_user", "Bytes of params and tags in all runs of one user.")
 
     def limits(self) -> Limits:
         return Limits(**self.model_dump())

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import CompoundSelect
 
+from muster.domain.errors import Invalid
 from muster.domain.experiments.experiments import EXPERIMENT_LABEL
 from muster.domain.job_notes import DELETED, NoteKind
 from muster.domain.jobs import ELSEWHERE, Job
@@ -144,11 +145,18 @@ def _conditions(where: JobFilter) -> list[ColumnElement[bool]]:
         found.append(or_(jobs.c.cluster != ELSEWHERE, and_(~_is_deleted(), ~_is_of_deleted_experiment())))
     if where.text:
         columns = (jobs.c.name, jobs.c.owner, jobs.c.id)
-        found.append(or_(*(column.icontains(where.text, autoescape=True) for column in columns)))
+        found.append(or_(*(_has_part(column, where.text) for column in columns)))
     if where.reason:
-        ended = and_(~jobs.c.is_open, jobs.c.reason.icontains(where.reason, autoescape=True))
+        ended = and_(~jobs.c.is_open, _has_part(jobs.c.reason, where.reason))
         found.append(or_(ended, jobs.c.id.in_(where.open_with_reason)))
     return found
+
+
+def _has_part(column: Column[Any], part: str) -> ColumnElement[bool]:
+    """SQLite compares only what comes before the character 0, which would be found in every text."""
+    if "\0" in part:
+        raise Invalid("the text that is looked for has a character that no job can have")
+    return column.icontains(part, autoescape=True)
 
 
 def _has_label(label: tuple[str, str]) -> ColumnElement[bool]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select
 
 from muster.domain.job_notes import JobNote, NoteKind
-from muster.stores.tables import job_notes
+from muster.domain.jobs import ELSEWHERE
+from muster.ports.store import Reported
+from muster.stores.octets import octets
+from muster.stores.tables import job_notes, jobs
 
 _IDS_AT_ONCE = 500
 _REMOVE = delete(job_notes).where(
@@ -41,3 +44,11 @@ def notes_of(connection: Connection, job_ids: Sequence[str]) -> list[JobNote]:
             JobNote(row.job_id, NoteKind(row.kind), row.key, row.value) for row in connection.execute(query).all()
         ]
     return found
+
+
+def reported_by(connection: Connection, owner: str) -> Reported:
+    """All notes of the owner are read, though not into memory."""
+    outside = select(func.count()).select_from(jobs).where(jobs.c.owner == owner, jobs.c.cluster == ELSEWHERE)
+    size = func.sum(octets(job_notes.c.key) + octets(job_notes.c.value))
+    noted = select(size).join(jobs, jobs.c.id == job_notes.c.job_id).where(jobs.c.owner == owner)
+    return Reported(connection.execute(outside).scalar_one(), int(connection.execute(noted).scalar_one() or 0))

@@ -10,13 +10,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
 from muster.domain.experiments.runs import CODE_LABELS, Run, RunMetric, RunValues
 from muster.domain.job_notes import NoteKind
 from muster.domain.used_resources import UsageSum
 from muster.ports.store import JobFilter
 from muster.stores.job_listing import conditions_of
+from muster.stores.octets import octets
 from muster.stores.tables import job_labels, job_notes, jobs, metric_series
 
 _USED = TypeAdapter(UsageSum)
@@ -32,6 +33,9 @@ _METRIC = (
     *(metric_series.c.points, metric_series.c.last_step, metric_series.c.last_value),
     *(metric_series.c.lowest_value, metric_series.c.highest_value),
 )
+_RUN_BYTES, _METRIC_BYTES, _NOTE_BYTES = 1000, 150, 20
+"""About what a run has in an answer besides its notes and metrics, a metric besides its name, and a note besides its
+name and value."""
 
 
 def runs(connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
@@ -49,16 +53,53 @@ def whole_runs(connection: Connection, where: JobFilter, limit: int, metrics: Se
     return [replace(run, env=specs[run.id].get("env") or _NONE) for run in found]
 
 
-def run_values(connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str]) -> list[RunValues]:
+def run_outlines(
+    connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str], notes: Sequence[str]
+) -> list[Run]:
+    chosen = _chosen(where, limit)
+    return _runs(connection, chosen, _metrics(connection, chosen, metrics) if metrics else {}, {}, notes)
+
+
+def run_values(
+    connection: Connection, where: JobFilter, limit: int, metrics: Sequence[str], params: Sequence[str]
+) -> list[RunValues]:
     """Return of the newest runs what they are chosen by. Nothing else is read, so that many thousands take little."""
     chosen = _chosen(where, limit)
     reported = _metrics(connection, chosen, metrics) if metrics else {}
-    given = _notes(connection, chosen, NoteKind.PARAM)
-    found = select(jobs.c.id, jobs.c.created_at, jobs.c.params).where(*conditions_of(where)).order_by(*_NEWEST)
-    return [
-        RunValues(job_id, created_at, from_json(params) | given.get(job_id, _NONE), reported.get(job_id, _NONE))
-        for job_id, created_at, params in connection.execute(found.limit(limit)).all()
-    ]
+    noted = _notes(connection, chosen, NoteKind.PARAM, params) if params else {}
+    columns = [jobs.c.id, jobs.c.created_at, *([jobs.c.params] if params else [])]
+    found = select(*columns).where(*conditions_of(where)).order_by(*_NEWEST).limit(limit)
+    made: list[RunValues] = []
+    for job_id, created_at, *given in connection.execute(found):  # one by one: each may have many parameters
+        values = _only(from_json(given[0]), params) if given else _NONE
+        if job_id in noted:
+            values |= noted[job_id]
+        made.append(RunValues(job_id, created_at, values, reported.get(job_id, _NONE)))
+    return made
+
+
+def run_bytes(
+    connection: Connection, job_ids: Sequence[str], metrics: Sequence[str], *, with_specs: bool
+) -> dict[str, int]:
+    of_job = select(jobs.c.id, octets(jobs.c.spec if with_specs else jobs.c.params) + _RUN_BYTES)
+    noted = octets(job_notes.c.key) + octets(job_notes.c.value) + _NOTE_BYTES
+    of_notes = select(job_notes.c.job_id, func.sum(noted)).group_by(job_notes.c.job_id)
+    of_metrics = select(metric_series.c.job_id, func.sum(octets(metric_series.c.name) + _METRIC_BYTES))
+    if metrics:
+        of_metrics = of_metrics.where(metric_series.c.name.in_(metrics))
+    found = {job_id: int(size) for job_id, size in connection.execute(of_job.where(jobs.c.id.in_(job_ids)))}
+    for query in (
+        of_notes.where(job_notes.c.job_id.in_(job_ids)),
+        of_metrics.where(metric_series.c.job_id.in_(job_ids)).group_by(metric_series.c.job_id),
+    ):
+        for job_id, size in connection.execute(query):
+            if job_id in found:
+                found[job_id] += int(size)
+    return found
+
+
+def _only(params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: params[name] for name in names if name in params}
 
 
 def _chosen(where: JobFilter, limit: int) -> Select[Any]:
@@ -70,12 +111,16 @@ def _runs(
     chosen: Select[Any],
     reported: Mapping[str, Mapping[str, RunMetric]],
     labels: Mapping[str, Mapping[str, str]],
+    names: Sequence[str] | None = None,
 ) -> list[Run]:
-    given, tags = (_notes(connection, chosen, kind) for kind in (NoteKind.PARAM, NoteKind.TAG))
+    """With `names`, only parameters and tags of these names."""
+    given, tags = (_notes(connection, chosen, kind, names) for kind in (NoteKind.PARAM, NoteKind.TAG))
     found = select(*_RUN).where(jobs.c.id.in_(chosen)).order_by(*_NEWEST)
     made: list[Run] = []
     for row in connection.execute(found).all():
         job_id, params = row[0], from_json(row[-1])
+        if names is not None:
+            params = _only(params, names)
         if job_id in given:
             params |= given[job_id]
         used = None if row[-2] is None else _USED.validate_json(row[-2])
@@ -98,9 +143,13 @@ def _metrics(connection: Connection, chosen: Select[Any], names: Sequence[str]) 
     return found
 
 
-def _notes(connection: Connection, chosen: Select[Any], kind: NoteKind) -> dict[str, dict[str, str]]:
+def _notes(
+    connection: Connection, chosen: Select[Any], kind: NoteKind, names: Sequence[str] | None = None
+) -> dict[str, dict[str, str]]:
     columns = job_notes.c.job_id, job_notes.c.key, job_notes.c.value
     query = select(*columns).where(job_notes.c.job_id.in_(chosen), job_notes.c.kind == str(kind))
+    if names is not None:
+        query = query.where(job_notes.c.key.in_(names))
     found: dict[str, dict[str, str]] = {}
     for job_id, key, value in connection.execute(query).all():
         found.setdefault(job_id, {})[key] = value

@@ -38,6 +38,7 @@ from muster.ports.store import (
     JobFilter,
     JobOrder,
     Page,
+    Reported,
     RequestKey,
     Spent,
     SweepFilter,
@@ -187,8 +188,20 @@ class SqlStore:
     async def whole_runs(self, where: JobFilter, *, limit: int, metrics: Sequence[str] = ()) -> list[Run]:
         return await self._read(partial(runs.whole_runs, where=where, limit=limit, metrics=metrics))
 
-    async def run_values(self, where: JobFilter, *, limit: int, metrics: Sequence[str]) -> list[RunValues]:
-        return await self._read(partial(runs.run_values, where=where, limit=limit, metrics=metrics))
+    async def run_outlines(
+        self, where: JobFilter, *, limit: int, metrics: Sequence[str], notes: Sequence[str]
+    ) -> list[Run]:
+        return await self._read(partial(runs.run_outlines, where=where, limit=limit, metrics=metrics, notes=notes))
+
+    async def run_values(
+        self, where: JobFilter, *, limit: int, metrics: Sequence[str], params: Sequence[str]
+    ) -> list[RunValues]:
+        return await self._read(partial(runs.run_values, where=where, limit=limit, metrics=metrics, params=params))
+
+    async def run_bytes(
+        self, job_ids: Sequence[str], *, metrics: Sequence[str] = (), with_specs: bool = False
+    ) -> dict[str, int]:
+        return await self._read(partial(runs.run_bytes, job_ids=job_ids, metrics=metrics, with_specs=with_specs))
 
     async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
         return await self._read(lambda connection: job_metrics.points_of(connection, job_id, attempt, name))
@@ -199,11 +212,23 @@ class SqlStore:
     async def notes(self, job_ids: Sequence[str]) -> list[JobNote]:
         return await self._read(lambda connection: job_notes.notes_of(connection, job_ids))
 
+    async def reported_by(self, owner: str) -> Reported:
+        return await self._read(lambda connection: job_notes.reported_by(connection, owner))
+
     async def experiment(self, experiment_id: str) -> Experiment | None:
         return await self._read(lambda connection: experiments.experiment_by_id(connection, experiment_id))
 
-    async def experiments(self, owner: str | None) -> list[Experiment]:
-        return await self._read(lambda connection: experiments.experiments_of(connection, owner))
+    async def find_experiment(self, owner: str, name: str) -> Experiment | None:
+        return await self._read(lambda connection: experiments.find_experiment(connection, owner, name))
+
+    async def count_experiments(self, owner: str) -> int:
+        return await self._read(lambda connection: experiments.count_experiments(connection, owner))
+
+    async def experiments(self, owner: str | None, *, tags: Sequence[str] = ()) -> list[Experiment]:
+        return await self._read(lambda connection: experiments.experiments_of(connection, owner, tags))
+
+    async def experiments_by_ids(self, ids: Sequence[str]) -> list[Experiment]:
+        return await self._read(lambda connection: experiments.experiments_by_ids(connection, ids))
 
     async def user(self, name: str) -> User | None:
         return await self._read(lambda connection: accounts.user_by_name(connection, name))

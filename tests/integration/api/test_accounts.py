@@ -1,6 +1,7 @@
 """Logging in and out, by password, token and cookie; what protects people from each other and from themselves."""
 
 import json
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -45,6 +46,42 @@ def test_the_cookie_cannot_be_read_by_scripts_nor_sent_by_other_sites(me: Caller
     assert cookie["httponly"]
     assert cookie["samesite"].lower() == "strict"
     assert cookie["path"] == "/"
+
+
+@pytest.mark.parametrize("host", ["evil.example.org", "127.0.0.1.example.org", "192.0.2.7:80", "localhost.example.org"])
+def test_no_link_begins_with_a_name_that_is_not_one_of_the_server(me: Caller, host: str) -> None:
+    refused = problem(me.post("/login/link", headers={"Host": host}), 422, "invalid")
+    assert "publicUrl" in refused["hint"]
+
+
+@pytest.mark.parametrize("host", ["localhost:7070", "127.0.0.1:1", "[::1]:7070", socket.gethostname()])
+def test_a_link_begins_with_the_name_at_which_the_server_was_called(me: Caller, host: str) -> None:
+    link = ok(me.post("/login/link", headers={"Host": host}), 201)["url"]
+    assert link.startswith(f"http://{host}/#login=")
+
+
+def test_a_link_begins_with_the_public_address_whatever_the_request_says(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.yaml").write_text("publicUrl: https://train.example.org/\n")
+    with running_server(home) as server:
+        for host in ("evil.example.org", "localhost"):
+            answer = Caller(server, server.token).post("/login/link", headers={"Host": host})
+            assert ok(answer, 201)["url"].startswith("https://train.example.org/#login=")
+
+
+def test_test_notices_are_sent_a_few_times_in_a_minute(people: People) -> None:
+    someone = new_user(people.admin, "eager")
+    answers = [someone.post("/notices/test", {}) for _ in range(6)]
+    assert [one.status_code for one in answers] == [409] * 5 + [429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 60
+    assert new_user(people.admin, "calm").post("/notices/test", {}).status_code == 409
+
+
+@pytest.mark.parametrize("query", ["text=%00", "text=a%00", "reason=%00"])
+def test_a_character_that_no_job_can_have_is_not_found_in_all_of_them(me: Caller, query: str) -> None:
+    me.submit({"name": unique("job"), "command": "true"})
+    problem(me.get(f"/jobs?{query}"), 422, "invalid")
 
 
 def test_the_cookie_lasts_no_longer_than_its_token(me: Caller, people: People) -> None:

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import httpx2
 import pytest
 
+import muster
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import People, make_people
 from tests.parts.server import MusterServer, running_server
@@ -287,6 +289,44 @@ def test_an_answer_has_some_megabytes_and_its_token_leads_on(people: People) -> 
     second = asked(people.owner, "POST", "/runs/search", {**body, "page_token": first["next_page_token"]})[1]
     assert {one["info"]["run_id"] for one in [*first["runs"], *second["runs"]]} == runs
     assert "next_page_token" not in second
+    for query, most in (({"label": f"experiment={made}"}, len(runs)), ({"job": sorted(runs)}, len(runs))):
+        answer = ok(people.owner.get("/experiments?" + urlencode(query, doseq=True)))
+        assert (answer["complete"], 1 < len(answer["items"]) < most) == (False, True)
+        assert len(json.dumps(answer)) < 9 << 20
+        rest = ok(people.owner.get("/experiments?" + urlencode({**query, "cursor": answer["nextCursor"]}, doseq=True)))
+        assert {one["id"] for one in [*answer["items"], *rest["items"]]} == runs
+        assert (rest["complete"], rest["nextCursor"]) == (True, None)
+        client = muster.Client(people.owner.server.url, people.owner.token)
+        assert {one["id"] for one in client.runs(query)["items"]} == runs
+
+
+def test_the_experiments_of_an_answer_have_some_megabytes(people: People) -> None:
+    tags = [{"key": f"t{number}", "value": "x" * 8000} for number in range(8)]
+    made = {
+        asked(people.other, "POST", "/experiments/create", {"name": f"large {number}", "tags": tags})[1][
+            "experiment_id"
+        ]
+        for number in range(140)
+    }
+    body = {"filter": "tags.t7 LIKE 'x%' AND name LIKE 'large%'"}
+    first = asked(people.other, "POST", "/experiments/search", body)[1]
+    assert len(json.dumps(first)) < 9 << 20
+    second = asked(people.other, "POST", "/experiments/search", {**body, "page_token": first["next_page_token"]})[1]
+    assert {one["experiment_id"] for one in [*first["experiments"], *second["experiments"]]} == made
+    assert all(len(one["tags"]) == 8 for one in [*first["experiments"], *second["experiments"]])
+    assert "next_page_token" not in second
+
+
+def test_what_was_reported_counts_against_the_own_limits(people: People) -> None:
+    def used() -> dict[str, int]:
+        found = ok(people.other.get("/quotas"))
+        return {one["kind"]: one["used"] for one in found["items"] if one["user"] == people.other.name}
+
+    before = used()
+    begun(people.other, tags=[{"key": "team", "value": "a" * 100}], run_name="counted")
+    after = used()
+    assert after["outsideRuns"] - before["outsideRuns"] == 1
+    assert after["noteBytes"] - before["noteBytes"] == len("team") + 100 + len("mlflow.runName" + "counted")
 
 
 def test_a_token_of_one_job_finds_the_experiment_of_its_job_only(people: People) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 MOST_EXPERIMENTS = 2000
 """The most experiments of one owner."""
 MOST_TAGS = 200
+MOST_TAG_BYTES = 64 << 10
+"""The most bytes in the names and values of all tags of one experiment."""
 LONGEST_NAME = 500
 DEFAULT_ID, DEFAULT_NAME = "0", "Default"
 """Everybody has this one. It is stored nowhere, and has all jobs in it."""
@@ -26,3 +28,7 @@ class Experiment:
 
 def default_experiment(owner: str) -> Experiment:
     return Experiment(DEFAULT_ID, owner, DEFAULT_NAME, 0.0, 0.0)
+
+
+def tag_bytes(tags: Mapping[str, str]) -> int:
+    return sum(len(key.encode()) + len(value.encode()) for key, value in tags.items())

@@ -244,6 +244,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     tasks = await context.store.tasks(job.id)
     now = context.clock()
     await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
+    context.reported_data.removed(job.owner)
     recheck_dependents(context, job.id)
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     outputs.remove(context, job.id)

@@ -8,8 +8,10 @@ from muster.domain.experiments.experiments import (
     DEFAULT_NAME,
     LONGEST_NAME,
     MOST_EXPERIMENTS,
+    MOST_TAG_BYTES,
     MOST_TAGS,
     Experiment,
+    tag_bytes,
 )
 from muster.domain.job_notes import LONGEST_KEY, LONGEST_TAG
 from muster.engine.context import Context
@@ -21,13 +23,12 @@ from muster.ports.store import Change
 async def create(context: Context, owner: str, name: str, tags: Mapping[str, str]) -> Experiment:
     now = context.clock()
     made = _checked(Experiment(new_id(), owner, name, now, now, tags=tags))
-    known = await context.store.experiments(owner)
-    same = next((one for one in known if one.name == name), None)
+    same = await context.store.find_experiment(owner, name)
     if name == DEFAULT_NAME or same is not None:
         how = "was deleted, and can be restored" if same is not None and same.is_deleted else "exists already"
         raise Conflict(f"experiment {name!r} {how}", hint="choose another name")
-    if len(known) >= MOST_EXPERIMENTS:
-        raise Conflict(f"{owner} has {len(known)} experiments, {MOST_EXPERIMENTS} are allowed")
+    if await context.store.count_experiments(owner) >= MOST_EXPERIMENTS:
+        raise Conflict(f"{owner} has {MOST_EXPERIMENTS} experiments, and no more are allowed")
     await context.store.apply(Change(experiment=made))
     return made
 
@@ -55,6 +56,11 @@ def _checked(one: Experiment) -> Experiment:
         raise Invalid(f"an experiment needs a name of 1 to {LONGEST_NAME} characters that can be stored")
     if len(one.tags) > MOST_TAGS:
         raise Invalid(f"an experiment has at most {MOST_TAGS} tags")
+    if (size := tag_bytes(one.tags)) > MOST_TAG_BYTES:
+        raise Invalid(
+            f"the tags of this experiment would have {size} bytes, {MOST_TAG_BYTES} are allowed",
+            hint="log long texts as files of a run",
+        )
     for key, value in one.tags.items():
         if not key or len(key) > LONGEST_KEY or len(value) > LONGEST_TAG or is_unfit(key) or is_unfit(value):
             raise Invalid(

@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from muster.domain.errors import Conflict, Invalid
+from muster.domain.errors import Conflict, Invalid, NotFound
 from muster.domain.experiments.experiments import EXPERIMENT_LABEL
 from muster.domain.failures.faults import Fault, FaultKind
 from muster.domain.job_notes import DELETED, LONGEST_KEY, LONGEST_TAG, LONGEST_VALUE, MOST_NOTES, JobNote, NoteKind
 from muster.domain.jobs import ELSEWHERE, Cancelled, Failed, Job, Running, Succeeded
 from muster.domain.specs import WORKER_ROLE, JobSpec, Role
 from muster.engine.context import Context
+from muster.engine.requests.reported_room import take_room
 from muster.engine.state.event_builders import audit_event
 from muster.lib.ids import new_id
 from muster.ports.store import Change, JobFilter, RequestKey
@@ -56,8 +57,10 @@ async def begin(
     job = Job(new_id(), owner, ELSEWHERE, spec, Running(at), at, started_at=at, running_since=at, reason=OUTSIDE)
     made = [JobNote(job.id, kind, name, value) for kind, name, value in notes]
     _refuse_unfit(made)
-    _refuse_large({(one.kind, one.key): one.value for one in made}, {})
+    noted = {(one.kind, one.key): one.value for one in made}
+    _refuse_large(noted, {})
     await _require_room(context, owner)
+    await take_room(context, owner, runs=1, note_bytes=_size(noted))
     audit = audit_event("job.import", owner, context.clock(), job=job, source=asked.source)
     # The job comes first in the same transaction: a change writes its notes before its job.
     change = Change(new_job=job, request_key=key, events=[audit])
@@ -136,9 +139,21 @@ async def note(context: Context, job: Job, notes: Sequence[JobNote]) -> None:
         new[at] = one
     if len(known.keys() | new.keys()) > MOST_NOTES:
         raise Invalid(f"a run has at most {MOST_NOTES} params and tags together")
-    _refuse_large({at: one.value for at, one in new.items()}, known)
+    values = {at: one.value for at, one in new.items()}
+    _refuse_large(values, known)
     if new:
+        await take_room(context, job.owner, note_bytes=_size({**known, **values}) - _size(known))
         await context.store.apply(Change(notes=list(new.values())))
+
+
+async def forget_tag(context: Context, job: Job, name: str) -> None:
+    """Raises NotFound if the run has no such tag."""
+    known = {(one.kind, one.key): one.value for one in await context.store.notes([job.id])}
+    value = known.get((NoteKind.TAG, name))
+    if name == DELETED or value is None:
+        raise NotFound(f"run {job.id} has no tag {name[:60]!r}")
+    await context.store.apply(Change(removed_notes=[JobNote(job.id, NoteKind.TAG, name, "")]))
+    context.reported_data.add(job.owner, 0, -_size({(NoteKind.TAG, name): value}))
 
 
 _Noted = Mapping[tuple[NoteKind, str], str]

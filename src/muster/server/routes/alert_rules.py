@@ -12,6 +12,7 @@ from muster.api.alert_rules import AlertRuleList, RuleAlertList, SilenceList, Si
 from muster.api.notices import NoticeList, NoticeSettingsOut
 from muster.domain.alerting.alert_records import AlertPhase
 from muster.domain.alerting.notices import ADMINS, NoticeSettings
+from muster.domain.errors import TooMany
 from muster.engine.alerting import requests
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, may, require
@@ -143,6 +144,9 @@ async def clear_notice_settings(me: Me, parts: Parts) -> None:
     summary="Send yourself a test notice",
 )
 async def send_test_notice(me: Me, parts: Parts) -> Response:
+    """A few in a minute."""
+    if wait_s := parts.test_notices.wait_s(me.user.id, parts.context.clock()):
+        raise TooMany("you have sent yourself several test notices within a minute", retry_after_s=wait_s)
     settings = await parts.context.store.notice_settings_of(me.user.id) or NoticeSettings(me.user.id)
     book = await asyncio.to_thread(parts.alerting.book)
     made = await requests.queue_test_notice(parts.context, me.user, settings, book)

@@ -2,7 +2,6 @@
 own, admins all."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -10,11 +9,12 @@ from fastapi.responses import JSONResponse
 
 from muster.api.experiments import BestsOut, RunsOut
 from muster.domain.experiments.job_metrics import LONGEST_NAME
-from muster.domain.experiments.runs import Goal, Run, RunValues, Value, best_by, condition, matching
+from muster.domain.experiments.runs import Goal, RunValues, Value, best_by, condition, matching
 from muster.engine.requests.accounts import Principal
 from muster.ports.store import JobFilter
 from muster.server.access import Action
 from muster.server.label_filters import label_filters
+from muster.server.run_pages import read_runs, read_whole_runs
 from muster.server.services import Services, authenticated, services
 from muster.server.timestamps import instant
 from muster.wire.response_models import response_model
@@ -28,8 +28,6 @@ _Text = Annotated[str, Query(max_length=LONGEST_NAME + 100)]
 _Texts = Annotated[list[_Text] | None, Query(max_length=100)]
 _Age = Annotated[str | None, Query(max_length=64, description="ISO time, or an age such as 30d.")]
 MOST_RUNS = 20_000
-MOST_BY_ID = 1000
-"""More are found sooner by what they were chosen from."""
 
 
 class RunQuery:
@@ -76,31 +74,27 @@ class RunQuery:
         )
 
     async def values(
-        self, parts: Services, where: JobFilter, metrics: Sequence[str] = ()
+        self,
+        parts: Services,
+        where: JobFilter,
+        *,
+        most: int = MOST_RUNS,
+        metrics: Sequence[str] = (),
+        params: Sequence[str] = (),
     ) -> tuple[list[RunValues], bool]:
-        """What those that match are chosen by, newest first, and whether these are all."""
-        needed = [*metrics, *(one.name for one in self.having)]
-        found = await parts.context.store.run_values(where, limit=MOST_RUNS, metrics=needed)
-        return matching(found, self.params, self.having), len(found) < MOST_RUNS
+        """What those that match are chosen by, newest first, and whether these are all. So many are needed at most."""
+        most = MOST_RUNS if self.params or self.having else min(most, MOST_RUNS)
+        found = await parts.context.store.run_values(
+            where,
+            limit=most,
+            metrics=[*metrics, *(one.name for one in self.having)],
+            params=[*params, *(one.name for one in self.params)],
+        )
+        return matching(found, self.params, self.having), len(found) < most
 
-    async def runs(
-        self, parts: Services, where: JobFilter, limit: int, metrics: Sequence[str]
-    ) -> tuple[list[Run], bool]:
-        """The newest that match, and whether these are all."""
-        store = parts.context.store
-        read = store.whole_runs if where.ids else store.runs
-        needed = [*metrics, *(one.name for one in self.having)] if metrics else []
-        if not self.params and not self.having:
-            found = await read(where, limit=limit + 1, metrics=needed)
-            return found[:limit], len(found) <= limit
-        values, complete = await self.values(parts, where)
-        ids = {one.id for one in values[:limit]}
-        if not ids:
-            return [], complete
-        if len(ids) <= MOST_BY_ID:
-            where = replace(where, ids=tuple(ids))
-        found = await read(where, limit=MOST_RUNS, metrics=needed)
-        return [run for run in found if run.id in ids], complete and len(values) <= limit
+    def shown_metrics(self, names: Sequence[str]) -> list[str]:
+        """Those that are shown: all if none is named."""
+        return [*names, *(one.name for one in self.having)] if names else []
 
     async def _sweep_id(self, me: Principal, parts: Services) -> str | None:
         """Whose members a user may not read, of that sweep none is found."""
@@ -121,18 +115,26 @@ async def list_runs(
     job: Annotated[list[_Text] | None, Query(max_length=200, description="Only these jobs, by id or name.")] = None,
     metric: Annotated[_Texts, Query(description="Only these metrics; all if absent.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
+    cursor: Annotated[str, Query(pattern=r"^\d{1,6}$", description="The `nextCursor` of the page before.")] = "0",
 ) -> Response:
     """What jobs were given, reported and used, newest first. Jobs that are named come in their order, with their
     variables; one that you may not read is refused. Runs that were deleted with MLflow's client come only if they are
-    named."""
-    ids = [(await parts.find_job(me, ref, Action.JOB_READ)).id for ref in job or ()]
-    where = await asked.filter(me, parts, ids)
-    runs, complete = ([], True) if where is None else await asked.runs(parts, where, limit, metric or ())
-    if ids:
-        runs = sorted(runs, key=lambda run: ids.index(run.id))
+    named. A page may have fewer than `limit`, because it has about 8 MiB at most."""
+    named = [(await parts.find_job(me, ref, Action.JOB_READ)).id for ref in job or ()]
+    where = await asked.filter(me, parts, named)
+    if where is None:
+        return JSONResponse(RunsOut(items=[], complete=True, nextCursor=None))
+    first = int(cursor)
+    with parts.bounds.run_searches.held(me.name):
+        found, are_all = await asked.values(parts, where, most=first + limit + 1)
+        ids = sorted((one.id for one in found), key=named.index) if named else [one.id for one in found]
+        read = read_whole_runs if named else read_runs
+        page = await read(parts.context.store, ids[first : first + limit], asked.shown_metrics(metric or ()))
+    is_complete = are_all and first + page.taken >= len(ids)
+    following = str(first + page.taken) if first + page.taken < len(ids) else None
     now, prices = parts.context.clock(), parts.context.config.gpu_hour_prices
-    items = [run_view(run.as_of(now), parts.public_address, prices) for run in runs]
-    return JSONResponse(RunsOut(items=items, complete=complete))
+    items = [run_view(run.as_of(now), parts.public_address, prices) for run in page.runs]
+    return JSONResponse(RunsOut(items=items, complete=is_complete, nextCursor=following))
 
 
 @router.get("/experiments/best", response_model=response_model(BestsOut), summary="The best jobs by a metric")
@@ -146,22 +148,20 @@ async def best_runs(
     use: Annotated[Value, Query(description="Whether the best or the last value of a job counts.")] = Value.BEST,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
-    """The best job, or the best one for each value of a parameter, among those that match."""
+    """The best job, or the best one for each value of a parameter, among those that match. The last ones are left
+    out if the answer would have more than about 8 MiB."""
     where = await asked.filter(me, parts)
-    values = [] if where is None else (await asked.values(parts, where, [metric]))[0]
-    found = best_by(values, metric, by, goal, use)[:limit]
-    runs = await _runs_of(parts, [one.best.id for one in found], [metric, *(one.name for one in asked.having)])
+    if where is None:
+        return JSONResponse(BestsOut(metric=metric, by=by, goal=str(goal), items=[]))
+    with parts.bounds.run_searches.held(me.name):
+        values, _ = await asked.values(parts, where, metrics=[metric], params=[by] if by else [])
+        found = best_by(values, metric, by, goal, use)[:limit]
+        page = await read_runs(parts.context.store, [one.best.id for one in found], asked.shown_metrics([metric]))
+    runs = {run.id: run for run in page.runs}
     now, prices = parts.context.clock(), parts.context.config.gpu_hour_prices
     items = [
         best_view(one, runs[one.best.id].as_of(now), parts.public_address, prices)
         for one in found
-        if one.best.id in runs  # it may have been deleted since
+        if one.best.id in runs  # it may have been deleted since, or the answer is full
     ]
     return JSONResponse(BestsOut(metric=metric, by=by, goal=str(goal), items=items))
-
-
-async def _runs_of(parts: Services, ids: Sequence[str], metrics: Sequence[str]) -> dict[str, Run]:
-    if not ids:
-        return {}
-    found = await parts.context.store.runs(JobFilter(ids=tuple(ids)), limit=len(ids), metrics=metrics)
-    return {run.id: run for run in found}

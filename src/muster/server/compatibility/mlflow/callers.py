@@ -4,6 +4,7 @@ do not count here, so that no page can make such a call."""
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -77,11 +78,12 @@ class Caller:
             raise NotFound(f"there is no experiment {experiment_id!r}")
         return found
 
-    async def experiments(self, owner: str | None) -> list[Experiment]:
-        """Those of one owner or of all. A token of one job knows that of its job, which comes first."""
+    async def experiments(self, tags: Sequence[str] = ()) -> list[Experiment]:
+        """The caller's own, or all for admins, with these tags only. A token of one job knows that of its job, which
+        comes first."""
         default = default_experiment(self.me.name)
         if self.only_job is None:
-            return [*await self.parts.context.store.experiments(owner), default]
+            return [*await self.parts.context.store.experiments(self.owner, tags=tags), default]
         own = await self._only_experiment(self.only_job)
         return [default] if own == DEFAULT_ID else [await self.experiment(own), default]
 

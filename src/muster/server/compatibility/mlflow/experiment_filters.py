@@ -4,23 +4,34 @@ from collections.abc import Sequence
 
 from muster.domain.errors import Invalid
 from muster.domain.experiments.experiments import Experiment
-from muster.server.compatibility.mlflow.filters import Value, conditions_on, orders_on
+from muster.server.compatibility.mlflow.filters import Condition, Order, Value, conditions_on, orders_on
 
 ATTRIBUTES = {name: name for name in ("name", "creation_time", "last_update_time", "experiment_id")}
 NUMBERS = ("creation_time", "last_update_time")
 _VIEWS = {"ACTIVE_ONLY": (False,), "DELETED_ONLY": (True,), "ALL": (False, True)}
 
 
-def matching(found: Sequence[Experiment], text: str | None, order_by: Sequence[str], view: str) -> list[Experiment]:
+def conditions(text: str | None) -> list[Condition]:
     """Raises Invalid."""
-    wanted = conditions_on(text, ATTRIBUTES, NUMBERS)
+    return conditions_on(text, ATTRIBUTES, NUMBERS)
+
+
+def orders(texts: Sequence[str]) -> list[Order]:
+    """Raises Invalid."""
+    return orders_on(texts, ATTRIBUTES)
+
+
+def matching(
+    found: Sequence[Experiment], wanted: Sequence[Condition], order: Sequence[Order], view: str
+) -> list[Experiment]:
+    """Those that match, in their order. Raises Invalid."""
     kept = [
         one
         for one in found
         if one.is_deleted in stages(view) and all(each.holds(_value(one, each.kind, each.name)) for each in wanted)
     ]
-    for order in reversed(orders_on(order_by, ATTRIBUTES)):
-        kept.sort(key=lambda one: str(_value(one, order.kind, order.name)), reverse=order.is_descending)
+    for by in reversed(order):
+        kept.sort(key=lambda one: str(_value(one, by.kind, by.name)), reverse=by.is_descending)
     return kept
 
 

@@ -1,21 +1,27 @@
 """Experiments: they are made, found, renamed, tagged, deleted and restored."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from muster.domain.errors import Invalid, NotFound
-from muster.domain.experiments.experiments import DEFAULT_ID, DEFAULT_NAME, Experiment
+from muster.domain.experiments.experiments import DEFAULT_ID, DEFAULT_NAME, Experiment, default_experiment, tag_bytes
 from muster.engine.requests import experiments
 from muster.server.compatibility.mlflow import bodies
 from muster.server.compatibility.mlflow.callers import Caller, Who
 from muster.server.compatibility.mlflow.errors import MlflowRoute
-from muster.server.compatibility.mlflow.experiment_filters import matching
+from muster.server.compatibility.mlflow.experiment_filters import conditions, matching, orders
+from muster.server.compatibility.mlflow.filters import Condition, Order
 from muster.server.compatibility.mlflow.views import experiment_view
+from muster.server.run_pages import MOST_BYTES
 
 router = APIRouter(route_class=MlflowRoute)
+_READ_AT_ONCE = 100
+_EXPERIMENT_BYTES = 1000
+"""About what an experiment has in an answer besides its tags."""
 _Text = Annotated[str, Query(max_length=1000)]
 
 
@@ -39,12 +45,14 @@ async def get_by_name(who: Who, experiment_name: _Text) -> JSONResponse:
     reports to the run of its job."""
     who.require_reading()
     if who.only_job is not None:
-        own, *_ = await who.experiments(who.owner)
+        own, *_ = await who.experiments()
         return JSONResponse({"experiment": {**experiment_view(own), "name": experiment_name}})
-    found = [one for one in await who.experiments(who.me.name) if one.name == experiment_name]
-    if not found:
+    if experiment_name == DEFAULT_NAME:
+        return JSONResponse({"experiment": experiment_view(default_experiment(who.me.name))})
+    found = await who.parts.context.store.find_experiment(who.me.name, experiment_name)
+    if found is None:
         raise NotFound(f"there is no experiment {experiment_name!r}")
-    return JSONResponse({"experiment": experiment_view(found[0])})
+    return JSONResponse({"experiment": experiment_view(found)})
 
 
 @router.post("/experiments/search", name="mlflow_search_experiments")
@@ -96,13 +104,32 @@ async def _own(who: Caller, experiment_id: str) -> Experiment:
 
 async def _searched(who: Caller, asked: bodies.SearchedExperiments) -> dict[str, Any]:
     who.require_reading()
-    known = await who.experiments(who.owner)
-    found = await asyncio.to_thread(matching, known, asked.filter, asked.order_by, asked.view_type)
+    wanted, order = conditions(asked.filter), orders(asked.order_by)
+    by: Sequence[Condition | Order] = [*wanted, *order]
+    known = await who.experiments([one.name for one in by if one.kind == "tags"])
+    found = await asyncio.to_thread(matching, known, wanted, order, asked.view_type)
     first = page_start(asked.page_token)
-    page = found[first : first + asked.max_results]
+    page = await _whole(who, found[first : first + asked.max_results])
     more = first + len(page) < len(found)
     views = [experiment_view(one) for one in page]
     return {"experiments": views, **({"next_page_token": str(first + len(page))} if more else {})}
+
+
+async def _whole(who: Caller, found: Sequence[Experiment]) -> list[Experiment]:
+    """The first ones with all their tags, as many as fit into an answer. Nobody removes any meanwhile."""
+    page: list[Experiment] = []
+    room = MOST_BYTES
+    for begin in range(0, len(found), _READ_AT_ONCE):
+        batch = found[begin : begin + _READ_AT_ONCE]
+        stored = await who.parts.context.store.experiments_by_ids([one.id for one in batch])
+        known = {one.id: one for one in stored}
+        for one in batch:
+            whole = known.get(one.id, one)
+            room -= tag_bytes(whole.tags) + _EXPERIMENT_BYTES
+            if room < 0 and page:
+                return page
+            page.append(whole)
+    return page
 
 
 def page_start(token: str | None) -> int:

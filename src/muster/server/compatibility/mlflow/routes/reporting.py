@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from muster.domain.errors import Invalid, NotFound
+from muster.domain.errors import Invalid
 from muster.domain.experiments.job_metrics import MetricPoint
 from muster.domain.job_notes import DELETED, JobNote, NoteKind
 from muster.domain.jobs import Job
 from muster.engine.requests import job_metrics, reported_runs
-from muster.ports.store import Change
 from muster.server.access import Action
 from muster.server.compatibility.mlflow import bodies
 from muster.server.compatibility.mlflow.callers import Caller, Who
@@ -40,10 +39,7 @@ async def set_tag(body: bodies.SetTag, who: Who) -> JSONResponse:
 @router.post("/runs/delete-tag", name="mlflow_delete_tag")
 async def delete_tag(body: bodies.DeletedTag, who: Who) -> JSONResponse:
     job = await _run(who, body)
-    known = await who.parts.context.store.notes([job.id])
-    if body.key == DELETED or not any(one.kind is NoteKind.TAG and one.key == body.key for one in known):
-        raise NotFound(f"run {job.id} has no tag {body.key[:60]!r}")
-    await who.parts.context.store.apply(Change(removed_notes=[JobNote(job.id, NoteKind.TAG, body.key, "")]))
+    await reported_runs.forget_tag(who.parts.context, job, body.key)
     return JSONResponse({})
 
 

@@ -1,8 +1,8 @@
-"""Runs that match a filter, in an order, page by page."""
+"""Runs that match a filter, in an order, page by page. Only what they are chosen by is read of all of them."""
 
 import asyncio
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from muster.domain.errors import Invalid
 from muster.domain.experiments.experiments import DEFAULT_ID, EXPERIMENT_LABEL
 from muster.domain.experiments.runs import Run
+from muster.domain.job_notes import DELETED
 from muster.domain.jobs import ELSEWHERE
 from muster.ports.store import JobFilter
 from muster.server.compatibility.mlflow import bodies
@@ -21,6 +22,7 @@ from muster.server.compatibility.mlflow.filters import Condition, Order, Value, 
 from muster.server.compatibility.mlflow.routes.experiments import page_start
 from muster.server.compatibility.mlflow.run_reading import run_views
 from muster.server.compatibility.mlflow.views import (
+    RUN_NAME,
     STATUS,
     artifact_uri,
     ended,
@@ -29,51 +31,69 @@ from muster.server.compatibility.mlflow.views import (
     run_name,
     started,
 )
+from muster.server.run_pages import read_runs
 
 router = APIRouter(route_class=MlflowRoute)
 _MOST_RUNS = 20_000
-MOST_BYTES = 8 << 20
-"""An answer ends about here, and its page token leads on."""
-_RUN_BYTES, _METRIC_BYTES, _NOTE_BYTES = 1000, 150, 20
-"""About what a run has besides its notes, a metric besides its name, and a note besides name and value."""
 _Found = tuple[Run, str]
 """A run and its experiment."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """The names of what runs are chosen and sorted by."""
+
+    metrics: Sequence[str]
+    notes: Sequence[str]
+
+
 @router.post("/runs/search", name="mlflow_search_runs")
 async def search(body: bodies.SearchedRuns, who: Who) -> JSONResponse:
-    """Without an order, the newest come first. Of each experiment, the newest 20,000 runs are searched."""
+    """Without an order, the newest come first. Of each experiment, the newest 20,000 runs are searched. An answer ends
+    after about 8 MiB, and its page token leads on."""
     who.require_reading()
     wanted, order = conditions(body.filter), orders(body.order_by)
-    shown = stages(body.run_view_type)
-    found: list[_Found] = []
-    for experiment_id in dict.fromkeys(body.experiment_ids):
-        found += [(run, experiment_id) for run in await _runs_in(who, experiment_id)]
-    kept = await asyncio.to_thread(_matching, found, wanted, order, shown)
+    shown, needed = stages(body.run_view_type), _needed([*wanted, *order])
     first = page_start(body.page_token)
-    page = await asyncio.to_thread(fitting, kept[first : first + body.max_results], MOST_BYTES)
-    answer: dict[str, Any] = {"runs": await run_views(who, page)}
-    if first + len(page) < len(kept):
-        answer["next_page_token"] = str(first + len(page))
+    with who.parts.bounds.run_searches.held(who.me.name):
+        found: list[_Found] = []
+        for experiment_id in dict.fromkeys(body.experiment_ids):
+            found += [(run, experiment_id) for run in await _runs_in(who, experiment_id, needed)]
+        kept = await asyncio.to_thread(_matching, found, wanted, order, shown)
+        chosen = {run.id: experiment_id for run, experiment_id in kept[first : first + body.max_results]}
+        page = await read_runs(who.parts.context.store, list(chosen))
+        answer: dict[str, Any] = {"runs": await run_views(who, [(run, chosen[run.id]) for run in page.runs])}
+    if first + page.taken < len(kept):
+        answer["next_page_token"] = str(first + page.taken)
     return JSONResponse(answer)
 
 
-async def _runs_in(who: Caller, experiment_id: str) -> list[Run]:
-    store = who.parts.context.store
+def _needed(by: Sequence[Condition | Order]) -> _Needed:
+    notes = [one.name for one in by if one.kind in ("params", "tags")]
+    notes += [RUN_NAME] if any((one.kind, one.name) == ("attributes", "run_name") for one in by) else []
+    return _Needed([one.name for one in by if one.kind == "metrics"], [*notes, DELETED])
+
+
+async def _runs_in(who: Caller, experiment_id: str, needed: _Needed) -> list[Run]:
     if who.only_job is not None:
         job = await who.run(who.only_job)
-        found = await store.whole_runs(JobFilter(ids=(job.id,)), limit=1)
+        found = await who.parts.context.store.whole_runs(JobFilter(ids=(job.id,)), limit=1)
         return [run for run in found if experiment_of(run) == experiment_id]
     owner = who.owner
     if experiment_id != DEFAULT_ID:
         experiment = await who.experiment(experiment_id)
         owner = experiment.owner if owner is not None else None
     labels = ((EXPERIMENT_LABEL, experiment_id),)
-    grouped = await store.runs(JobFilter(owner=owner, labels=labels, cluster=ELSEWHERE), limit=_MOST_RUNS)
+    grouped = await _outlines(who, JobFilter(owner=owner, labels=labels, cluster=ELSEWHERE), needed)
     if experiment_id != DEFAULT_ID:
         return grouped
-    jobs = await store.runs(JobFilter(owner=owner), limit=_MOST_RUNS)
+    jobs = await _outlines(who, JobFilter(owner=owner), needed)
     return [*grouped, *(run for run in jobs if run.cluster != ELSEWHERE)]
+
+
+async def _outlines(who: Caller, where: JobFilter, needed: _Needed) -> list[Run]:
+    store = who.parts.context.store
+    return await store.run_outlines(where, limit=_MOST_RUNS, metrics=needed.metrics, notes=needed.notes)
 
 
 def _matching(
@@ -86,17 +106,6 @@ def _matching(
         if is_deleted(one[0]) in shown and all(each.holds(_value(one[0], each.kind, each.name)) for each in wanted)
     ]
     return _sorted(kept, order)
-
-
-def fitting(found: Sequence[_Found], most_bytes: int) -> Sequence[_Found]:
-    """The first ones, as many as fit into an answer; one at least."""
-    size = 0
-    for place, (run, _) in enumerate(found):
-        size += len(json.dumps([run.params, run.tags, list(run.metrics)])) + _RUN_BYTES
-        size += len(run.metrics) * _METRIC_BYTES + (len(run.params) + len(run.tags)) * _NOTE_BYTES
-        if place and size > most_bytes:
-            return found[:place]
-    return found
 
 
 def _sorted(found: Sequence[_Found], order: Sequence[Order]) -> list[_Found]:
