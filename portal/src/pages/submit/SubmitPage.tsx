@@ -8,7 +8,17 @@ import { DryRunBox } from "./DryRunBox";
 import { JobForm } from "./JobForm";
 import { PackageField, type SentPackage } from "./PackageField";
 import { Starts } from "./Starts";
-import { dryRun, filesIn, hasLocalInputs, newKey, submit, wantedFolder } from "./submission";
+import {
+  dryRun,
+  filesIn,
+  hasLocalInputs,
+  isSweep,
+  newKey,
+  submitJob,
+  submitSweep,
+  wantedFolder,
+  type Submission,
+} from "./submission";
 import classes from "./SubmitPage.module.css";
 import { forgetDraft, useDraft } from "./useDraft";
 import { readSpec } from "./yaml_edit";
@@ -40,16 +50,22 @@ export function SubmitPage() {
   const checked = useChecked(text, sent);
   const known = useKnownNames();
   const schema = useQuery(queries.specSchema());
+  const submission: Submission = { source: text, package: sent?.digest ?? null };
   const submitting = useMutation({
-    mutationFn: (key: string) => submit({ source: text, package: sent?.digest ?? null }, key),
-    onSuccess: (job) => {
+    mutationFn: async ({ key, written, ofSweep }: { key: string; written: Submission; ofSweep: boolean }) =>
+      ofSweep
+        ? { to: "/sweeps/$ref" as const, ref: await submitSweep(written, key) }
+        : { to: "/jobs/$ref" as const, ref: await submitJob(written, key) },
+    onSuccess: ({ to, ref }) => {
       forgetDraft(view);
-      void navigate({ to: "/jobs/$ref", params: { ref: job.id } });
+      void navigate({ to, params: { ref } });
     },
   });
   const folder = wantedFolder(spec);
   const isMissingFolder = folder !== null && sent === null;
-  const refused = submitting.error ?? checked.error;
+  const tried = submitting.variables?.written;
+  const isTried = tried?.source === submission.source && tried.package === submission.package;
+  const refused = (isTried ? submitting.error : null) ?? checked.error;
   const problems = useMemo(() => lineProblems(problemsOf(refused)), [refused]);
 
   const verdict = (
@@ -115,7 +131,7 @@ export function SubmitPage() {
             leftSection={<SubmitIcon />}
             loading={submitting.isPending}
             disabled={isMissingFolder || !text.trim()}
-            onClick={() => submitting.mutate(newKey())}
+            onClick={() => submitting.mutate({ key: newKey(), written: submission, ofSweep: isSweep(spec) })}
           >
             {words.submit.submit}
           </Button>
