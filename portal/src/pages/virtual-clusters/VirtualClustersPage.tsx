@@ -130,7 +130,7 @@ const Fact = ({ label, value }: { label: string; value: string }) => (
 );
 
 const JobsOf = ({ vc, state, text }: { vc: string; state: string[]; text: string }) => (
-  <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/jobs" search={{ vc, state }} />}>
+  <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/jobs" search={{ vc, state, members: true }} />}>
     {text}
   </Anchor>
 );
