@@ -82,7 +82,7 @@ test("alerts of rules say how they stand, and the worst come first", () => {
   const silenced: RuleAlert = { ...RULE_ALERT, id: "c", severity: "info", silencedBy: "s1", inhibitedBy: "Down" };
   expect(worstFirst([silenced, pending, RULE_ALERT]).map((each) => each.id)).toEqual(["a", "b", "c"]);
   expect(unsilenced([silenced, pending])).toEqual([pending]);
-  expect(standingOf(en, pending)).toEqual(["not for long yet"]);
+  expect(standingOf(en, pending)).toEqual(["pending"]);
   expect(standingOf(en, silenced)).toEqual(["firing", "silenced", "kept back by Down"]);
   expect(subjectOf(RULE_ALERT)).toEqual({ to: "/nodes/$name", params: { name: "n1" }, search: { cluster: "lab" } });
 });

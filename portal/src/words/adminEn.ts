@@ -7,7 +7,7 @@ export const adminEn = {
     none: "No alert concerns you.",
     noneAtAll: "There are no alerts.",
     all: "Show all alerts",
-    states: { pending: "not for long yet", firing: "firing", resolved: "over" },
+    states: { pending: "pending", firing: "firing", resolved: "over" },
     silenced: "silenced",
     inhibited: "kept back by {rule}",
     severities: { critical: "critical", warning: "warning", info: "note" },
@@ -234,7 +234,7 @@ export const adminEn = {
     diskFree: "{free} free of {total}",
     memory: "Memory",
     process: "Process",
-    processCounts: "{threads} threads, {connections} connections, {streams} streams",
+    processCounts: "threads: {threads}, connections: {connections}, streams: {streams}",
     held: "The database was restored: nothing is started until an admin releases it.",
   },
   simulate: {

@@ -8,7 +8,7 @@ import { JobHead } from "./head/JobHead";
 import { Why } from "./head/Why";
 import classes from "./JobPage.module.css";
 import { useLiveJob } from "./useLiveJob";
-import type { Job } from "@/api/client";
+import { ApiProblem, type Job } from "@/api/client";
 import { queries } from "@/api/queries";
 import { useMayRead } from "@/app/session";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
@@ -40,6 +40,7 @@ const CONTENT: Record<JobTab, ComponentType<TabProps>> = {
   spec: lazy(CODE.spec),
   environment: lazy(CODE.environment),
 };
+const NOT_FOUND = 404;
 const FOR_READERS: JobTab[] = ["logs", "metrics", "outputs", "spec", "environment"];
 
 /** One screen that answers "how is it going". */
@@ -53,7 +54,7 @@ function JobOf({ reference }: { reference: string }) {
   const job = useQuery(queries.job(reference));
   useLiveJob(reference, job.data);
   const obstacle = obstacleOf(job);
-  if (obstacle) return <MissingJob error={obstacle} onRetry={() => void job.refetch()} />;
+  if (obstacle) return <MissingJob reference={reference} error={obstacle} onRetry={() => void job.refetch()} />;
   if (!job.data) return <Loading />;
   return (
     <div className={classes.page}>
@@ -72,11 +73,16 @@ function loadTabsWhenIdle(): () => void {
   return () => cancelIdleCallback(asked);
 }
 
-function MissingJob({ error, onRetry }: { error: Error; onRetry: () => void }) {
+function MissingJob({ reference, error, onRetry }: { reference: string; error: Error; onRetry: () => void }) {
   const { words } = useLanguage();
+  const isMissing = error instanceof ApiProblem && error.status === NOT_FOUND;
   return (
     <Stack>
-      <ProblemBox error={error} onRetry={onRetry} />
+      {isMissing ? (
+        <EmptyState title={fill(words.job.missing, { ref: reference })} />
+      ) : (
+        <ProblemBox error={error} onRetry={onRetry} />
+      )}
       <Anchor renderRoot={(props) => <Link {...props} to="/jobs" />}>{words.job.all}</Anchor>
     </Stack>
   );

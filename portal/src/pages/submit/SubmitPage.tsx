@@ -28,6 +28,7 @@ import { Command, quoted } from "@/parts/Command";
 import { Loading, ProblemBox } from "@/parts/feedback";
 import { PageFrame } from "@/parts/PageFrame";
 import { SubmitIcon } from "@/parts/icons";
+import { WithCode } from "@/parts/WithCode";
 import { lineProblems, ProblemList } from "@/parts/yaml/ProblemList";
 import { useWords } from "@/words/language";
 
@@ -180,8 +181,12 @@ function Refusal({ error, onGo }: { error: unknown; onGo: (line: number) => void
   if (!error) return null;
   const message = error instanceof Unreachable ? words.common.unreachable : error instanceof Error ? error.message : "";
   return (
-    <Alert color="red" role="alert" title={message} mt="xs">
-      {error instanceof ApiProblem && error.hint && <Text size="sm">{error.hint}</Text>}
+    <Alert color="red" role="alert" title={<WithCode text={message} />} mt="xs">
+      {error instanceof ApiProblem && error.hint && (
+        <Text size="sm">
+          <WithCode text={error.hint} />
+        </Text>
+      )}
       <ProblemList problems={problemsOf(error)} onGo={onGo} />
     </Alert>
   );
