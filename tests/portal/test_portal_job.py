@@ -107,6 +107,9 @@ def test_search_finds_lines_of_all_workers(open_page: Open, running: Any) -> Non
     page.get_by_text("1 of 2 lines").wait_for()
     box.press("Shift+Enter")
     page.get_by_text("2 of 2 lines").wait_for()
+    box.fill("")
+    expect(page.get_by_text("of 2 lines")).to_have_count(0)
+    expect(page.locator("[role=log] mark")).to_have_count(0)
 
 
 def test_search_leads_to_lines_far_from_the_end_of_each_worker(open_page: Open, lab: Lab) -> None:
