@@ -95,8 +95,7 @@ def test_a_sweep_is_submitted_and_shown(open_page: Open) -> None:
     page = open_page("ada", "/submit").page
     write(
         page,
-        "name: by-portal\ncluster: vision\ncommand: 'true'\n"
-        "params: {lr: 1}\nsweep: {grid: {lr: [1, 2, 3]}}\n",
+        "name: by-portal\ncluster: vision\ncommand: 'true'\nparams: {lr: 1}\nsweep: {grid: {lr: [1, 2, 3]}}\n",
     )
     expect(page.get_by_text("A sweep of 3 jobs (lr), of which the first is shown here.")).to_be_visible()
     page.get_by_role("button", name="Submit", exact=True).click()

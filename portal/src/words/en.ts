@@ -354,6 +354,7 @@ export const en = {
   virtual: {
     title: "Virtual clusters",
     none: "There are no virtual clusters.",
+    how: "A virtual cluster is a file among the cluster files, such as vision.yaml:",
     askAdmin: "Ask an admin to make one, or to let you use one.",
     guaranteed: "Guaranteed",
     used: "Used",

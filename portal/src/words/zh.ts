@@ -354,6 +354,7 @@ export const zh: Words = {
   virtual: {
     title: "虚拟集群",
     none: "没有虚拟集群。",
+    how: "虚拟集群是集群配置文件中的一个文件，例如 vision.yaml：",
     askAdmin: "请管理员创建虚拟集群，或授予使用权限。",
     guaranteed: "保证配额",
     used: "已用",

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Stack, Tabs } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, type ComponentType } from "react";
+import { lazy, Suspense, useEffect, useRef, type ComponentType } from "react";
 
 import { JOB_TABS, type JobTab } from "./address";
 import { JobHead } from "./head/JobHead";
@@ -103,8 +103,13 @@ function JobTabs({ reference, job }: TabProps) {
   const view = route.useSearch();
   const navigate = useNavigate({ from: "/jobs/$ref" });
   const mayRead = useMayRead(job);
-  if (job.origin !== "muster") return <ForeignRoles job={job} />;
   const tab = view.tab ?? "workers";
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const active = list.current?.querySelector<HTMLElement>("[data-active]");
+    if (active) list.current?.scrollTo({ left: active.offsetLeft - active.offsetWidth });
+  }, [tab]);
+  if (job.origin !== "muster") return <ForeignRoles job={job} />;
   const Content = CONTENT[tab];
   const isRefused = !mayRead && FOR_READERS.includes(tab);
   return (
@@ -121,7 +126,7 @@ function JobTabs({ reference, job }: TabProps) {
         })
       }
     >
-      <Tabs.List className={classes.tabs ?? ""}>
+      <Tabs.List ref={list} className={classes.tabs ?? ""}>
         {JOB_TABS.map((each) => (
           <Tabs.Tab key={each} value={each} py={7} px="sm">
             {words.job.tabs[each]}

@@ -77,7 +77,7 @@ export function SubmitPage() {
   if (draft.isLoading) return <Loading />;
   if (draft.error) return <ProblemBox error={draft.error} />;
   return (
-    <PageFrame title={words.submit.title} tools={<Starts view={view} />}>
+    <PageFrame title={words.submit.title} tools={<Starts key={JSON.stringify(view)} view={view} />}>
       {isNarrow && (
         <SegmentedControl
           aria-label={words.submit.shown}
