@@ -50,3 +50,9 @@ const pythonFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".py"))
     .map((name) => join(folder, name));
+
+test("why a member of a sweep was stopped early, which has no code, is told by its sentence", () => {
+  const message = "stopped early: its best of 0.5 at step 3 is worse than the median 0.7 of 4";
+  expect(reasonText("zh", { code: null, numbers: null, message })).toContain("第 3 步");
+  expect(reasonText("en", { code: null, numbers: null, message })).toBe(message);
+});

@@ -5,7 +5,7 @@ import type { Job, Schemas, VirtualCluster } from "@/api/client";
 import { queries } from "@/api/queries";
 import { standingOf, unsilenced, worstFirst, type RuleAlert } from "@/pages/alerts/rule_alerts";
 import { subjectOf } from "@/pages/alerts/subjects";
-import { foldOwn, readLook } from "@/pages/home/mine";
+import { endedSince, foldOwn, readLook } from "@/pages/home/mine";
 import { readQueueView } from "@/pages/queue/view";
 import { fairness } from "@/pages/virtual-clusters/fairness";
 import { en } from "@/words/en";
@@ -30,6 +30,16 @@ test("who never looked sees the last day, and a time in the future does not coun
   expect(readLook(null, 100_000_000)).toBe(13_600_000);
   expect(readLook("90000000", 100_000_000)).toBe(90_000_000);
   expect(readLook("900000000", 100_000_000)).toBe(13_600_000);
+});
+
+test("failures come first among what ended since then, and what was not asked for is told", () => {
+  const ended = (id: string, day: number) => ({ ...job(id, "Failed"), endedAt: `2026-01-0${day}T00:00:00Z` });
+  const since = Date.parse("2026-01-02T00:00:00Z");
+  const found = endedSince(since, { items: [ended("f", 3), ended("old", 1)] }, { items: [ended("s", 4)] });
+  expect(found.jobs.map((each) => each.id)).toEqual(["f", "s"]);
+  expect(found.more).toBe(false);
+  const full = { items: Array.from({ length: 100 }, (_, n) => ended(`s${n}`, 4)) };
+  expect(endedSince(since, { items: [] }, full).more).toBe(true);
 });
 
 test("the address of the queue keeps what it knows", () => {
@@ -72,7 +82,7 @@ test("alerts of rules say how they stand, and the worst come first", () => {
   const silenced: RuleAlert = { ...RULE_ALERT, id: "c", severity: "info", silencedBy: "s1", inhibitedBy: "Down" };
   expect(worstFirst([silenced, pending, RULE_ALERT]).map((each) => each.id)).toEqual(["a", "b", "c"]);
   expect(unsilenced([silenced, pending])).toEqual([pending]);
-  expect(standingOf(en, pending)).toEqual(["not for long yet"]);
+  expect(standingOf(en, pending)).toEqual(["pending"]);
   expect(standingOf(en, silenced)).toEqual(["firing", "silenced", "kept back by Down"]);
   expect(subjectOf(RULE_ALERT)).toEqual({ to: "/nodes/$name", params: { name: "n1" }, search: { cluster: "lab" } });
 });

@@ -42,6 +42,13 @@ test("jobs of others are asked for without an order, which their list does not h
   });
 });
 
+test("members of sweeps are left out unless the address says otherwise", () => {
+  expect(jobQueryOf({ text: "x" })).toEqual({ text: "x", members: "none" });
+  expect(jobQueryOf(readJobsView({ members: true }))).toEqual({ members: "all" });
+  expect(belongs({}, job("a", { sweep: "s" }))).toBe(false);
+  expect(belongs({ members: true }, job("a", { sweep: "s" }))).toBe(true);
+});
+
 test("the order is the one that the API has for the column unless the address says otherwise", () => {
   expect(sortingOf({})).toEqual({ by: "created", isDescending: true });
   expect(sortingOf({ sort: "owner" }).isDescending).toBe(false);

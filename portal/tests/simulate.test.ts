@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { bodyOf, simCommand, type Asked } from "@/pages/simulate/asking";
-import { curvesOf, figureText } from "@/pages/simulate/curves";
+import { curvesOf, figureText, quantilesShown, shareAtOnce } from "@/pages/simulate/curves";
 import { en } from "@/words/en";
 
 const asked: Asked = {
@@ -45,4 +45,11 @@ test("figures are written by their kind", () => {
   expect(figureText(en, "en", { kind: "share" }, 0.456)).toBe("46 %");
   expect(figureText(en, "en", { kind: "time" }, 65)).toBe("1 min 5 s");
   expect(figureText(en, "en", { kind: "number" }, null)).toBe("–");
+});
+
+test("of many waits the median and the long ones are shown, and how many jobs did not wait", () => {
+  const shares = Array.from({ length: 50 }, (_, at) => (at + 1) / 50);
+  expect(quantilesShown(shares).map((at) => shares[at])).toEqual([0.5, 0.76, 0.9, 0.96, 1]);
+  expect(shareAtOnce({ shares: [0.5, 1], seconds: [0, 9] })).toBe(0.5);
+  expect(shareAtOnce({ shares: [0.5, 1], seconds: [0, 0] })).toBe(1);
 });

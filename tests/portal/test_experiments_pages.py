@@ -54,6 +54,7 @@ def test_best_runs_come_first_when_a_metric_is_chosen(open_page: Open, sweep: st
 
 def test_brush_on_an_axis_chooses_runs(open_page: Open, sweep: str) -> None:
     page = open_page("root", f"/experiments?sweep={sweep}&show=parallel").page
+    expect(page.get_by_text("muster history plot --metric loss --last")).to_be_visible()
     grip = page.locator("[data-axis=lr]")
     box = grip.bounding_box()
     assert box is not None

@@ -107,6 +107,9 @@ def test_search_finds_lines_of_all_workers(open_page: Open, running: Any) -> Non
     page.get_by_text("1 of 2 lines").wait_for()
     box.press("Shift+Enter")
     page.get_by_text("2 of 2 lines").wait_for()
+    box.fill("")
+    expect(page.get_by_text("of 2 lines")).to_have_count(0)
+    expect(page.locator("[role=log] mark")).to_have_count(0)
 
 
 def test_search_leads_to_lines_far_from_the_end_of_each_worker(open_page: Open, lab: Lab) -> None:
@@ -220,3 +223,23 @@ def test_what_if_says_when_the_job_would_start(open_page: Open, lab: Lab) -> Non
     dialog.get_by_text(f"muster explain {job['id']} --what-if gpus=1").wait_for()
     dialog.get_by_role("button", name="Ask").click()
     dialog.get_by_text("With these changes (gpus=1)").wait_for()
+
+
+def test_a_held_job_says_who_holds_it_and_what_lets_it_run(open_page: Open, lab: Lab) -> None:
+    held = submit(
+        lab.server, lab.token("ada"), {"name": "on-hold", "command": "true", "cluster": "vision", "hold": True}
+    )
+    why = open_page("ada", f"/jobs/{held['id']}").page.get_by_role("region", name="Why it waits")
+    expect(why).to_contain_text("on-hold is held by ada.")
+    expect(why.locator("code")).to_have_text(f"muster resume {held['name']}")
+    why = open_page("ada", f"/jobs/{held['id']}", language="zh").page.get_by_role("region", name="为什么在等待")
+    expect(why).to_contain_text("被 ada 挂起")
+
+
+def test_a_killed_job_says_so_in_chinese(open_page: Open, lab: Lab) -> None:
+    killed = submit(
+        lab.server, lab.token("ada"), {"name": "ended", "command": "true", "cluster": "vision", "hold": True}
+    )
+    call(lab.server, "POST", f"/jobs/{killed['id']}/kill", token=lab.token("ada"))
+    page = open_page("ada", f"/jobs/{killed['id']}", language="zh").page
+    expect(page.get_by_text("被 ada 停止")).to_be_visible()

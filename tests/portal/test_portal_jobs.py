@@ -103,6 +103,37 @@ def test_rows_are_reached_by_keyboard(open_page: Open) -> None:
     expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
 
 
+@pytest.mark.parametrize("key", ["Enter", "Escape"])
+def test_the_search_is_left_to_the_list(open_page: Open, key: str) -> None:
+    page = open_page("root", "/jobs").page
+    page.locator(ROWS).first.wait_for()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Name, owner or id")).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("j")
+    expect(page.locator(ROWS).first).to_be_focused()
+
+
+def test_the_command_bar_opens_the_only_job_that_it_finds(open_page: Open, lab: Lab) -> None:
+    submit(lab.server, lab.token("ada"), job("only-one-of-its-name"))
+    page = open_page("ada", "/cluster").page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("only-one-of-its")
+    expect(page.get_by_role("button", name="only-one-of-its-name")).to_have_attribute("data-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="only-one-of-its-name")).to_be_visible()
+
+
+def test_members_of_sweeps_are_listed_on_demand(open_page: Open, lab: Lab) -> None:
+    spec = job("swept", hold=False, params={"lr": 1}, sweep={"grid": {"lr": [1, 2]}})
+    call(lab.server, "POST", "/sweeps", {"spec": spec}, token=lab.token("ada"))
+    page = open_page("ada", "/jobs?text=swept").page
+    page.get_by_text("2 jobs are members of sweeps and are not listed.").wait_for()
+    page.get_by_role("button", name="List them").click()
+    expect(page).to_have_url(re.compile("members=true"))
+    expect(page.locator(ROWS)).to_have_count(2)
+
+
 def test_chosen_columns_are_kept(open_page: Open) -> None:
     page = open_page("root", "/jobs").page
     page.get_by_role("button", name=re.compile("^Columns")).click()
@@ -147,6 +178,10 @@ def test_home_shows_my_jobs_and_what_ended_since_i_looked(open_page: Open, lab: 
     expect(waiting.get_by_role("link", name=waits["name"])).to_be_visible()
     call(lab.server, "POST", f"/jobs/{ends['id']}/kill", token=lab.token("linus"))
     ended = page.get_by_role("region", name="Ended since you last looked")
+    expect(ended.get_by_role("link", name=ends["name"])).to_be_visible()
+    page.reload()
+    page.get_by_role("link", name="Jobs", exact=True).click()
+    page.get_by_role("link", name="Home", exact=True).click()
     expect(ended.get_by_role("link", name=ends["name"])).to_be_visible()
     ended.get_by_role("button", name="I have seen them").click()
     expect(ended.get_by_role("link", name=ends["name"])).to_have_count(0)

@@ -80,6 +80,29 @@ def test_problems_stand_at_their_lines(open_page: Open) -> None:
     expect(page.locator(".cm-problem")).to_have_count(0)
 
 
+def test_problems_of_a_refused_submission_go_when_the_text_changes(open_page: Open) -> None:
+    page = open_page("ada", "/submit").page
+    write(page, "name: wrong\ncommand: 'true'\npriority: highest\n")
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.get_by_role("button", name="Line 3:").wait_for()
+    write(page, "name: right\ncommand: 'true'\n")
+    expect(page.get_by_text("The file is right.")).to_be_visible()
+    expect(page.get_by_role("button", name="Line 3:")).to_have_count(0)
+    expect(page.locator(".cm-problem")).to_have_count(0)
+
+
+def test_a_sweep_is_submitted_and_shown(open_page: Open) -> None:
+    page = open_page("ada", "/submit").page
+    write(
+        page,
+        "name: by-portal\ncluster: vision\ncommand: 'true'\nparams: {lr: 1}\nsweep: {grid: {lr: [1, 2, 3]}}\n",
+    )
+    expect(page.get_by_text("A sweep of 3 jobs (lr), of which the first is shown here.")).to_be_visible()
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.wait_for_url(re.compile(r"#/sweeps/\w+"), timeout=PATIENCE_MS)
+    expect(page.get_by_role("heading", level=1, name="by-portal")).to_be_visible()
+
+
 def test_typing_over_a_selection_breaks_no_policy(open_page: Open) -> None:
     """The fixture fails on any violation: a browser would keep the colours of the old text in an inline style."""
     page = open_page("ada", "/submit").page

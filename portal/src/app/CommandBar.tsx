@@ -1,14 +1,17 @@
-import { Spotlight } from "@mantine/spotlight";
+import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { useNavigate } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
 import { PLACES } from "./places";
 import { useMe } from "./session";
 import { queries } from "@/api/queries";
 import { JobsIcon, SearchIcon } from "@/parts/icons";
 import { named, useLanguage } from "@/words/language";
+
+const [store, spotlight] = createSpotlight();
+export const openCommandBar = spotlight.open;
 
 /** Ctrl+K: pages by name, and jobs by what the server finds. */
 export function CommandBar() {
@@ -32,9 +35,15 @@ export function CommandBar() {
     onClick: () => void navigate({ to: "/jobs/$ref", params: { ref: job.id } }),
   }));
   const matching = pages.filter((page) => page.label.toLowerCase().includes(asked.trim().toLowerCase()));
+  const actions = [...matching, ...jobs];
+  const first = asked.trim() === "" ? undefined : actions[0]?.id;
+  useEffect(() => {
+    if (first !== undefined) selectFirst();
+  }, [first]);
   return (
     <Spotlight
-      actions={[...matching, ...jobs]}
+      store={store}
+      actions={actions}
       query={asked}
       onQueryChange={setAsked}
       filter={(_, actions) => actions}
@@ -49,4 +58,12 @@ export function CommandBar() {
       }}
     />
   );
+}
+
+/** Enter opens what is selected, and Mantine selects only when something is typed: jobs are found a moment later. */
+function selectFirst(): void {
+  const list = document.getElementById(store.getState().listId);
+  list?.querySelector("[data-selected]")?.removeAttribute("data-selected");
+  list?.querySelector("[data-action]")?.setAttribute("data-selected", "true");
+  store.updateState((state) => ({ ...state, selected: 0 }));
 }

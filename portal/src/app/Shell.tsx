@@ -1,12 +1,11 @@
 import { ActionIcon, Anchor, Button, Drawer, Group, Menu, NavLink, Stack, Text, Tooltip } from "@mantine/core";
 import { useMantineColorScheme, useComputedColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { spotlight } from "@mantine/spotlight";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 
 import { AlertBell } from "./AlertBell";
-import { CommandBar } from "./CommandBar";
+import { CommandBar, openCommandBar } from "./CommandBar";
 import { IsolationWarning } from "./IsolationWarning";
 import { KeyboardHelp } from "./keyboard";
 import { LiveRefusal } from "./LiveRefusal";
@@ -42,7 +41,7 @@ export function Shell() {
             variant="default"
             size="compact-xs"
             leftSection={<SearchIcon />}
-            onClick={spotlight.open}
+            onClick={openCommandBar}
             className={classes.wideOnly ?? ""}
           >
             {words.shell.commands}

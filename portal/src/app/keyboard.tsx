@@ -33,12 +33,25 @@ export function useKeys(handler: (key: string, event: KeyboardEvent) => void): v
   }, []);
 }
 
+/** Enter and Esc lead from the search of the page to what it has found. */
+function useLeavingSearch(): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+      if (event.target instanceof HTMLElement && event.target.matches("[data-page-search]")) event.target.blur();
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, []);
+}
+
 /** `?` lists the keys; `g` and a letter goes to a page; `/` goes to the search of the page. */
 export function KeyboardHelp() {
   const { words } = useLanguage();
   const navigate = useNavigate();
   const [isOpen, help] = useDisclosure(false);
   const chord = useRef(0);
+  useLeavingSearch();
   useKeys((key, event) => {
     const isSecond = Date.now() - chord.current < CHORD_MS;
     chord.current = key === "g" ? Date.now() : 0;

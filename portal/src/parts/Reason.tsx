@@ -1,3 +1,4 @@
+import { WithCode } from "./WithCode";
 import type { Job } from "@/api/client";
 import { reasonText } from "@/words/coded";
 import { useLanguage } from "@/words/language";
@@ -9,5 +10,9 @@ export function Reason({ job }: { job: Reasoned }) {
   const { language } = useLanguage();
   if (!job.reason) return null;
   const text = reasonText(language, { code: job.reasonCode, numbers: job.reasonNumbers, message: job.reason });
-  return <span title={job.reason}>{text}</span>;
+  return (
+    <span title={job.reason}>
+      <WithCode text={text} />
+    </span>
+  );
 }

@@ -1,6 +1,7 @@
 import { Alert, Button, Center, Code, Loader, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { WithCode } from "./WithCode";
 import { ApiProblem, Unreachable } from "@/api/client";
 import { useWords } from "@/words/language";
 
@@ -19,17 +20,21 @@ export function ProblemBox({ error, onRetry }: { error: unknown; onRetry?: () =>
   const message = error instanceof Unreachable ? words.common.unreachable : error instanceof Error ? error.message : "";
   const problems = error instanceof ApiProblem ? error.problems : [];
   return (
-    <Alert color="red" role="alert" title={message}>
-      {error instanceof ApiProblem && error.hint && <Text size="sm">{error.hint}</Text>}
+    <Alert color="red" role="alert" title={<WithCode text={message} />}>
+      {error instanceof ApiProblem && error.hint && (
+        <Text size="sm">
+          <WithCode text={error.hint} />
+        </Text>
+      )}
       {onRetry && error instanceof Unreachable && <Text size="sm">{words.common.triedAgain}</Text>}
       {problems.map((each) => (
         <div key={`${each.path} ${each.message}`}>
           <Text size="sm">
-            {each.path && <Code>{each.path}</Code>} {each.message}
+            {each.path && <Code>{each.path}</Code>} <WithCode text={each.message} />
           </Text>
           {each.hint && (
             <Text size="sm" className="soft">
-              {each.hint}
+              <WithCode text={each.hint} />
             </Text>
           )}
         </div>
@@ -49,7 +54,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
     <Center p="xl">
       <Stack align="center" gap="xs">
         <Title order={2} size="h5" fw={500} className="soft">
-          {title}
+          <WithCode text={title} />
         </Title>
         {children}
       </Stack>

@@ -28,6 +28,7 @@ const ALERTS: Partial<Record<Language, Readonly<Record<string, Told>>>> = { zh: 
 
 /** Why a job waits, was stopped or failed. */
 export const reasonText = (language: Language, coded: Coded): string => {
+  if (!coded.code) return stopText(language, coded.message);
   const told = coded.code ? (REASONS[language]?.[coded.code] ?? FAULTS[language]?.[coded.code]) : undefined;
   return sentence(told?.message, coded);
 };

@@ -106,7 +106,7 @@ export const experimentsZh: ExperimentWords = {
     description: "说明",
     allUsers: "所有用户的",
     registerHow: "此命令把作业的输出保存为模型，版本永不改变：",
-    none: "您还没有模型。",
+    none: "你还没有模型。",
     missing: "没有这个模型，或它属于其他人。",
     shownVersion: "{ref}（当前显示）",
     lineageOf: "{ref} 的来源",
@@ -132,7 +132,7 @@ export const experimentsZh: ExperimentWords = {
   },
   notices: {
     title: "通知",
-    why: "关于您自己的作业，通知什么以及如何通知。",
+    why: "关于你自己的作业，通知什么以及如何通知。",
     toldBy: "通知方式：{ways}。",
     toldNothing: "目前没有通知：请填写邮箱地址或选择 Webhook。",
     topics: "在以下情况通知我",

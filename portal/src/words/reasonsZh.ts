@@ -56,7 +56,7 @@ export const reasonsZh: Readonly<Record<string, Told>> = {
     ],
     advice: ROOM,
   },
-  "no-free-cpu": { message: ["需要 {needs} 个 CPU，当前空闲 {free} 个", "没有足够的空闲 CPU"], advice: ROOM },
+  "no-free-cpu": { message: ["需要 CPU {needs}，当前空闲 {free}", "没有足够的空闲 CPU"], advice: ROOM },
   "no-free-memory": { message: ["需要 {needs} 内存，当前空闲 {free}", "没有足够的空闲内存"], advice: ROOM },
   "no-free-device": { message: ["需要 {needs} 个 {kind}，当前空闲 {free} 个", "没有足够的空闲设备"], advice: ROOM },
   "no-free-task": { message: ["节点上的任务数已达上限，放不下 {tasks} 个任务"], advice: ROOM },

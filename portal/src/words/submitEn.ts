@@ -63,6 +63,10 @@ export const submitEn = {
   checking: "checking…",
   hasProblems: "The file has problems.",
   isRight: "The file is right.",
+  members: {
+    one: "A sweep of {n} job ({params}), which is shown here.",
+    other: "A sweep of {n} jobs ({params}), of which the first is shown here.",
+  },
   tasksOn: { one: "{n} task on {cluster} ({mode})", other: "{n} tasks on {cluster} ({mode})" },
   placement: "Where tasks would be placed",
   task: "Task",

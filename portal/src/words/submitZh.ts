@@ -64,6 +64,10 @@ export const submitZh: Words["submit"] = {
   checking: "正在检查…",
   hasProblems: "文件有问题。",
   isRight: "文件正确。",
+  members: {
+    one: "参数搜索，共 {n} 个作业（{params}），如下所示。",
+    other: "参数搜索，共 {n} 个作业（{params}），以下为其中第一个。",
+  },
   tasksOn: { one: "{cluster} 上 {n} 个任务（{mode}）", other: "{cluster} 上 {n} 个任务（{mode}）" },
   placement: "任务将被放置的位置",
   task: "任务",

@@ -15,6 +15,17 @@ import { fill, useWords } from "@/words/language";
 
 const YamlEditor = lazy(() => import("@/parts/yaml/YamlEditor"));
 
+/** What a new file begins with. */
+const EXAMPLE = `name: lab
+backend: ssh
+defaults:
+  user: ubuntu
+  keyFile: ~/.ssh/id_ed25519
+nodes:
+- gpu1                                # the name is also the host name
+- {name: gpu2, host: 10.0.0.2}
+`;
+
 type File = Schemas["ClusterFileOut"];
 
 /** One cluster file; `name` is null for a new one. */
@@ -43,8 +54,9 @@ function Editing({ file }: { file: File | null }) {
   const words = useWords();
   const client = useQueryClient();
   const navigate = useNavigate({ from: "/admin" });
+  const begun = file?.text ?? EXAMPLE;
   const [name, setName] = useState(file?.name ?? "");
-  const [text, setText] = useState(file?.text ?? "");
+  const [text, setText] = useState(begun);
   const [isRemoving, setRemoving] = useState(false);
   const [goTo, setGoTo] = useState<{ line: number } | null>(null);
   const put = (dryRun: boolean) =>
@@ -68,7 +80,7 @@ function Editing({ file }: { file: File | null }) {
     checking.reset(); // what was found belongs to the text before
     applying.reset();
   };
-  const isUnsaved = text !== (file?.text ?? "") && !applying.isPending && !applying.isSuccess;
+  const isUnsaved = text !== begun && !applying.isPending && !applying.isSuccess;
   useBlocker({
     shouldBlockFn: () => isUnsaved && !window.confirm(words.admin.leaveUnsaved),
     enableBeforeUnload: () => isUnsaved,

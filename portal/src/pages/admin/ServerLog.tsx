@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Switch } from "@mantine/core";
+import { Group, SegmentedControl, Switch, Text } from "@mantine/core";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -6,12 +6,15 @@ import { isGrave } from "./entries";
 import classes from "./ServerLog.module.css";
 import { useServerLog } from "./useServerLog";
 import { LEVELS, type Level } from "./view";
+import { ApiProblem } from "@/api/client";
 import { timeText } from "@/parts/amounts";
 import { Command } from "@/parts/Command";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { Scrolled } from "@/parts/Scrolled";
+import { WithCode } from "@/parts/WithCode";
 import { useLanguage } from "@/words/language";
 
+const NOT_FOUND = 404;
 const route = getRouteApi("/admin");
 
 /** The server's own log, the newest last; it grows while it is followed. */
@@ -21,6 +24,15 @@ export function ServerLog() {
   const navigate = useNavigate({ from: "/admin" });
   const [isFollowing, setFollowing] = useState(true);
   const { log, entries } = useServerLog(isFollowing);
+  if (log.error instanceof ApiProblem && log.error.status === NOT_FOUND) {
+    return (
+      <EmptyState title={words.admin.noLogFile}>
+        <Text size="sm">
+          <WithCode text={words.admin.noLogFileHow} />
+        </Text>
+      </EmptyState>
+    );
+  }
   if (log.error) return <ProblemBox error={log.error} onRetry={() => void log.refetch()} />;
   if (!log.data) return <Loading />;
   const shown = entries.filter((entry) => isGrave(entry, level));

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { subjectOf } from "./subjects";
 import type { Schemas } from "@/api/client";
 import { Ago } from "@/parts/Time";
+import { WithCode } from "@/parts/WithCode";
 import { alertAdvice, alertText } from "@/words/coded";
 import { useLanguage } from "@/words/language";
 
@@ -29,9 +30,11 @@ export function AlertLine({ alert }: { alert: Schemas["AlertOut"] }) {
           </Text>
         )}
       </Group>
-      <Text size="sm">{alertText(language, { ...coded, message: alert.message })}</Text>
+      <Text size="sm">
+        <WithCode text={alertText(language, { ...coded, message: alert.message })} />
+      </Text>
       <Text size="xs" className="soft">
-        {alertAdvice(language, { ...coded, message: alert.advice })}
+        <WithCode text={alertAdvice(language, { ...coded, message: alert.advice })} />
       </Text>
     </div>
   );

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { standingOf, type RuleAlert } from "./rule_alerts";
 import { subjectOf } from "./subjects";
 import { Ago } from "@/parts/Time";
+import { WithCode } from "@/parts/WithCode";
 import { useWords } from "@/words/language";
 
 /** An alert of a rule: which one, how it stands and since when, what is wrong and what to do about it. */
@@ -35,9 +36,11 @@ export function RuleAlertLine({ alert }: { alert: RuleAlert }) {
           <Ago at={alert.since} />
         </Text>
       </Group>
-      <Text size="sm">{alert.message}</Text>
+      <Text size="sm">
+        <WithCode text={alert.message} />
+      </Text>
       <Text size="xs" className="soft">
-        {alert.advice}
+        <WithCode text={alert.advice} />
       </Text>
     </div>
   );

@@ -75,7 +75,7 @@ export function ExperimentsPage() {
           value={use}
           onChange={(value) => change({ use: value === "last" ? undefined : value })}
         />
-        <Command line={commandOf(view)} />
+        <Command line={commandOf(view, metricsOf(view, runs))} />
       </Group>
       {found.error && !refusal && <ProblemBox error={found.error} onRetry={() => void found.refetch()} />}
       {found.isPending && <Loading />}
@@ -108,9 +108,13 @@ const namesKey = (runs: readonly Run[]): string => [...differing(runs), "", ...n
 
 const OPTIONS = { last: " --last", highest: "", lowest: " --min" } as const;
 
-function commandOf(view: ExperimentsView): string {
+/** The metrics that are drawn: those of the address, or the first one that the runs have. */
+const metricsOf = (view: ExperimentsView, runs: readonly Run[]): string[] =>
+  view.metric ?? namesOf(runs, "metrics").slice(0, 1);
+
+function commandOf(view: ExperimentsView, drawn: readonly string[]): string {
   if (view.show !== "parallel") return `muster history export runs.csv${optionsOf(view)}`;
-  const metrics = (view.metric ?? ["METRIC"]).map((name) => ` --metric ${quoted(name)}`).join("");
+  const metrics = (drawn.length > 0 ? drawn : ["METRIC"]).map((name) => ` --metric ${quoted(name)}`).join("");
   return `muster history plot${metrics}${OPTIONS[view.use ?? "last"]}${optionsOf(view)} --picture runs.svg`;
 }
 
@@ -121,7 +125,7 @@ function RunLines({ runs, view, change }: { runs: Run[]; view: ExperimentsView; 
   const w = words.experiments;
   const navigate = useNavigate({ from: "/experiments" });
   const known = useMemo(() => namesOf(runs, "metrics"), [runs]);
-  const metrics = useMemo(() => view.metric ?? known.slice(0, 1), [view.metric, known]);
+  const metrics = useMemo(() => metricsOf(view, runs), [view, runs]);
   const use = view.use ?? "last";
   const drawn = useMemo(
     () => (metrics.length > 0 ? runs.filter((run) => metrics.some((name) => run.metrics[name])) : runs),

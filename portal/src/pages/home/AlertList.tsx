@@ -9,6 +9,7 @@ import { standingOf, unsilenced, worstFirst, type RuleAlert } from "@/pages/aler
 import { ProblemBox } from "@/parts/feedback";
 import { Section } from "@/parts/Section";
 import { Ago } from "@/parts/Time";
+import { WithCode } from "@/parts/WithCode";
 import { alertAdvice, alertText } from "@/words/coded";
 import { fill, useLanguage } from "@/words/language";
 
@@ -64,7 +65,11 @@ function AlertItem({ alert }: { alert: Alert }) {
         <Subject alert={alert}>{text}</Subject>
       </span>
       <span className="soft">{alert.since && <Ago at={alert.since} />}</span>
-      {advice && <span className={classes.wide}>{advice}</span>}
+      {advice && (
+        <span className={classes.wide}>
+          <WithCode text={advice} />
+        </span>
+      )}
     </li>
   );
 }
@@ -83,21 +88,26 @@ function RuleItem({ alert }: { alert: RuleAlert }) {
       <span className="soft">
         <Ago at={alert.since} />
       </span>
-      {alert.advice && <span className={classes.wide}>{alert.advice}</span>}
+      {alert.advice && (
+        <span className={classes.wide}>
+          <WithCode text={alert.advice} />
+        </span>
+      )}
     </li>
   );
 }
 
 function Subject({ alert, children }: { alert: Pick<Alert, "subject">; children: string }) {
   const job = alert.subject.type === "job" ? alert.subject.id : null;
-  if (!job) return children;
+  const text = <WithCode text={children} />;
+  if (!job) return text;
   return (
     <Anchor
       size="sm"
       underline="always"
       renderRoot={(props) => <Link {...props} to="/jobs/$ref" params={{ ref: job }} />}
     >
-      {children}
+      {text}
     </Anchor>
   );
 }

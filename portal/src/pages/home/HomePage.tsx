@@ -5,9 +5,9 @@ import { Link } from "@tanstack/react-router";
 import { AlertList } from "./AlertList";
 import { ClusterLoad } from "./ClusterLoad";
 import classes from "./HomePage.module.css";
-import { useLastLook, useMyJobs } from "./mine";
+import { endedSince, FINAL, useLastLook, useMyJobs } from "./mine";
 import { MyQuota } from "./MyQuota";
-import type { Job } from "@/api/client";
+import type { Job, Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
 import { useMe } from "@/app/session";
 import { JobLink } from "@/pages/jobs/columns";
@@ -22,14 +22,15 @@ import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Elapsed } from "@/parts/Time";
 import { fill, useLanguage } from "@/words/language";
 
+type JobPage = Schemas["JobPage"];
 const SHOWN = 12;
 
 /** How my jobs are doing, and whether something needs me. */
 export function HomePage() {
   const { words } = useLanguage();
-  const { open, ended } = useMyJobs();
-  const error = open.error ?? ended.error;
-  const isEmpty = open.data?.items.length === 0 && ended.data?.items.length === 0;
+  const { open, failed, others } = useMyJobs();
+  const error = open.error ?? failed.error ?? others.error;
+  const isEmpty = [open, failed, others].every((each) => each.data?.items.length === 0);
   return (
     <>
       <Title order={1} size="h3" mb="xs">
@@ -47,7 +48,7 @@ export function HomePage() {
             <>
               <Running jobs={open.data?.items} />
               <Waiting jobs={open.data?.items} />
-              <Ended jobs={ended.data?.items} />
+              <Ended failed={failed.data} others={others.data} />
             </>
           )}
         </div>
@@ -105,16 +106,16 @@ function Waiting({ jobs }: { jobs: Job[] | undefined }) {
   );
 }
 
-function Ended({ jobs }: { jobs: Job[] | undefined }) {
+function Ended({ failed, others }: { failed: JobPage | undefined; others: JobPage | undefined }) {
   const { language, words } = useLanguage();
   const me = useMe();
   const { since, seen } = useLastLook(me.user);
-  const recent = jobs?.filter((job) => job.endedAt && Date.parse(job.endedAt) > since);
+  const recent = failed && others && endedSince(since, failed, others);
   return (
     <Section
       title={words.home.ended}
       aside={
-        !!recent?.length && (
+        !!recent?.jobs.length && (
           <Button variant="subtle" size="compact-xs" onClick={seen}>
             {words.home.seen}
           </Button>
@@ -124,9 +125,19 @@ function Ended({ jobs }: { jobs: Job[] | undefined }) {
       <Text size="xs" className="soft">
         {fill(words.home.since, { time: timeText(language, new Date(since)) })}
       </Text>
-      <JobItems jobs={recent} none={words.home.noneEnded}>
+      <JobItems jobs={recent?.jobs} none={words.home.noneEnded}>
         {(job) => <Ago at={job.endedAt} />}
       </JobItems>
+      {recent && recent.jobs.length > SHOWN && (
+        <Anchor
+          size="xs"
+          renderRoot={(props) => (
+            <Link {...props} to="/jobs" search={{ owner: me.user, state: FINAL, sort: "ended", members: true }} />
+          )}
+        >
+          {fill(recent.more ? words.home.andManyMore : words.home.andMore, { n: recent.jobs.length - SHOWN })}
+        </Anchor>
+      )}
     </Section>
   );
 }
@@ -166,7 +177,10 @@ function AllLink({ count, state }: { count: number | undefined; state: string[] 
   const { user } = useMe();
   if (!count) return null;
   return (
-    <Anchor size="xs" renderRoot={(props) => <Link {...props} to="/jobs" search={{ owner: user, state }} />}>
+    <Anchor
+      size="xs"
+      renderRoot={(props) => <Link {...props} to="/jobs" search={{ owner: user, state, members: true }} />}
+    >
       {fill(words.home.all, { n: count })}
     </Anchor>
   );

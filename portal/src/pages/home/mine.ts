@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useState } from "react";
 
 import type { Job, Schemas } from "@/api/client";
 import { useLive, type LiveChanges } from "@/api/live";
@@ -7,35 +7,41 @@ import { queries } from "@/api/queries";
 import { useMe } from "@/app/session";
 
 const OPEN = ["Queued", "Held", "Starting", "Running", "Stopping"];
-const FINAL = ["Succeeded", "Failed", "Cancelled"];
+const FAILED = ["Failed"];
+const ENDED_WELL = ["Succeeded", "Cancelled"];
+export const FINAL = [...FAILED, ...ENDED_WELL];
 const SHOWN = 100;
 const DAY_MS = 86_400_000;
 
 type JobPage = Schemas["JobPage"];
 
-/** The reader's own jobs: those that are open, and those that ended last. Both follow the live stream. */
+/**
+ * The reader's own jobs: those that are open, those that failed last, and those that ended otherwise, so that many that
+ * succeeded hide no failure. All follow the live stream.
+ */
 export function useMyJobs() {
   const me = useMe();
   const client = useQueryClient();
   const open = useQuery(queries.jobs({ owner: me.user, state: OPEN, limit: SHOWN }));
-  const ended = useQuery(queries.jobs({ owner: me.user, state: FINAL, sort: "ended", limit: SHOWN }));
+  const failed = useQuery(queries.jobs({ owner: me.user, state: FAILED, sort: "ended", limit: SHOWN }));
+  const others = useQuery(queries.jobs({ owner: me.user, state: ENDED_WELL, sort: "ended", limit: SHOWN }));
   const onJobs = useCallback(
     ({ jobs, gone }: LiveChanges["jobs"]) => {
       const mine = jobs.filter((job) => job.owner === me.user && job.origin === "muster");
       if (mine.length === 0 && gone.length === 0) return;
-      const isOpen = (job: Job) => OPEN.includes(job.state);
-      const put = (state: string[], more: object, belongs: (job: Job) => boolean) =>
+      const put = (state: string[], more: object) =>
         client.setQueryData<JobPage>(
           queries.jobs({ owner: me.user, state, ...more, limit: SHOWN }).queryKey,
-          (old) => old && foldOwn(old, mine, gone, belongs),
+          (old) => old && foldOwn(old, mine, gone, (job) => state.includes(job.state)),
         );
-      put(OPEN, {}, isOpen);
-      put(FINAL, { sort: "ended" }, (job) => !isOpen(job));
+      put(OPEN, {});
+      put(FAILED, { sort: "ended" });
+      put(ENDED_WELL, { sort: "ended" });
     },
     [client, me.user],
   );
   useLive("jobs", "jobs", onJobs);
-  return { open, ended };
+  return { open, failed, others };
 }
 
 /** The list with the changed jobs that belong to it first among those that it did not have, and without the others. */
@@ -58,21 +64,10 @@ function take(byId: Map<string, Job>, job: Job): Job {
   return next && next.version >= job.version ? next : job;
 }
 
-/** When the reader last looked, kept in this browser for each user; a day ago if they never did. */
+/** When the reader last said that all was seen, kept in this browser for each user; a day ago if they never did. */
 export function useLastLook(user: string): { since: number; seen: () => void } {
   const stored = `muster-looked-${user}`;
   const [since, setSince] = useState(() => readLook(localStorage.getItem(stored), Date.now()));
-  useEffect(() => {
-    const keep = () => localStorage.setItem(stored, String(Date.now()));
-    const onHidden = () => {
-      if (document.hidden) keep();
-    };
-    document.addEventListener("visibilitychange", onHidden);
-    return () => {
-      document.removeEventListener("visibilitychange", onHidden);
-      keep();
-    };
-  }, [stored]);
   const seen = () => {
     localStorage.setItem(stored, String(Date.now()));
     setSince(Date.now());
@@ -83,4 +78,14 @@ export function useLastLook(user: string): { since: number; seen: () => void } {
 export function readLook(stored: string | null, now: number): number {
   const found = Number(stored);
   return stored && Number.isFinite(found) && found <= now ? found : now - DAY_MS;
+}
+
+/** Those that ended since then, failures first; `more` if there may be others that were not asked for. */
+export function endedSince(since: number, failed: JobPage, others: JobPage): { jobs: Job[]; more: boolean } {
+  const isRecent = (job: Job) => job.endedAt !== null && Date.parse(job.endedAt) > since;
+  const pages = [failed, others];
+  return {
+    jobs: pages.flatMap((page) => page.items.filter(isRecent)),
+    more: pages.some((page) => page.items.length >= SHOWN && page.items.every(isRecent)),
+  };
 }

@@ -1,14 +1,14 @@
 import { Alert, Anchor, Stack, Tabs } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, type ComponentType } from "react";
+import { lazy, Suspense, useEffect, useRef, type ComponentType } from "react";
 
 import { JOB_TABS, type JobTab } from "./address";
 import { JobHead } from "./head/JobHead";
 import { Why } from "./head/Why";
 import classes from "./JobPage.module.css";
 import { useLiveJob } from "./useLiveJob";
-import type { Job } from "@/api/client";
+import { ApiProblem, type Job } from "@/api/client";
 import { queries } from "@/api/queries";
 import { useMayRead } from "@/app/session";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
@@ -40,6 +40,7 @@ const CONTENT: Record<JobTab, ComponentType<TabProps>> = {
   spec: lazy(CODE.spec),
   environment: lazy(CODE.environment),
 };
+const NOT_FOUND = 404;
 const FOR_READERS: JobTab[] = ["logs", "metrics", "outputs", "spec", "environment"];
 
 /** One screen that answers "how is it going". */
@@ -53,7 +54,7 @@ function JobOf({ reference }: { reference: string }) {
   const job = useQuery(queries.job(reference));
   useLiveJob(reference, job.data);
   const obstacle = obstacleOf(job);
-  if (obstacle) return <MissingJob error={obstacle} onRetry={() => void job.refetch()} />;
+  if (obstacle) return <MissingJob reference={reference} error={obstacle} onRetry={() => void job.refetch()} />;
   if (!job.data) return <Loading />;
   return (
     <div className={classes.page}>
@@ -72,11 +73,16 @@ function loadTabsWhenIdle(): () => void {
   return () => cancelIdleCallback(asked);
 }
 
-function MissingJob({ error, onRetry }: { error: Error; onRetry: () => void }) {
+function MissingJob({ reference, error, onRetry }: { reference: string; error: Error; onRetry: () => void }) {
   const { words } = useLanguage();
+  const isMissing = error instanceof ApiProblem && error.status === NOT_FOUND;
   return (
     <Stack>
-      <ProblemBox error={error} onRetry={onRetry} />
+      {isMissing ? (
+        <EmptyState title={fill(words.job.missing, { ref: reference })} />
+      ) : (
+        <ProblemBox error={error} onRetry={onRetry} />
+      )}
       <Anchor renderRoot={(props) => <Link {...props} to="/jobs" />}>{words.job.all}</Anchor>
     </Stack>
   );
@@ -97,8 +103,13 @@ function JobTabs({ reference, job }: TabProps) {
   const view = route.useSearch();
   const navigate = useNavigate({ from: "/jobs/$ref" });
   const mayRead = useMayRead(job);
-  if (job.origin !== "muster") return <ForeignRoles job={job} />;
   const tab = view.tab ?? "workers";
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const active = list.current?.querySelector<HTMLElement>("[data-active]");
+    if (active) list.current?.scrollTo({ left: active.offsetLeft - active.offsetWidth });
+  }, [tab]);
+  if (job.origin !== "muster") return <ForeignRoles job={job} />;
   const Content = CONTENT[tab];
   const isRefused = !mayRead && FOR_READERS.includes(tab);
   return (
@@ -115,7 +126,7 @@ function JobTabs({ reference, job }: TabProps) {
         })
       }
     >
-      <Tabs.List className={classes.tabs ?? ""}>
+      <Tabs.List ref={list} className={classes.tabs ?? ""}>
         {JOB_TABS.map((each) => (
           <Tabs.Tab key={each} value={each} py={7} px="sm">
             {words.job.tabs[each]}

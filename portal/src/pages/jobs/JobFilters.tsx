@@ -26,6 +26,14 @@ export function QuickChips({ view, change }: FilterProps) {
       <Chip size="xs" checked={view.owner === user} onChange={(isOn) => change({ owner: isOn ? user : undefined })}>
         {words.jobs.mine}
       </Chip>
+      <Chip
+        size="xs"
+        checked={view.members === true}
+        disabled={view.origin === "others"}
+        onChange={(isOn) => change({ members: isOn || undefined })}
+      >
+        {words.jobs.members}
+      </Chip>
       {(["all", ...(Object.keys(QUICK) as Quick[])] as const).map((quick) => (
         <Chip
           key={quick}

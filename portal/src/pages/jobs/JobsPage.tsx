@@ -1,6 +1,6 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 
@@ -12,6 +12,7 @@ import { FilterFields, QuickChips, SearchField, type ChangeView } from "./JobFil
 import { useJobList } from "./useJobList";
 import { belongs, FILTERS, isFiltered, jobQueryOf, readJobsView, sortingOf, type JobsView } from "./view";
 import type { Job } from "@/api/client";
+import { queries } from "@/api/queries";
 import { useNamedOwner } from "@/app/ownName";
 import { useMe } from "@/app/session";
 import { ColumnChooser } from "@/parts/ColumnChooser";
@@ -79,7 +80,7 @@ export function JobsPage() {
       )}
       {list.error && <ProblemBox error={list.error} onRetry={() => void list.refetch()} />}
       {list.isPending && <Loading />}
-      {list.isSuccess && jobs.length === 0 && <NoJobs view={view} onClear={clear} />}
+      {list.isSuccess && jobs.length === 0 && <NoJobs view={view} change={change} onClear={clear} />}
       {jobs.length > 0 && (
         <DataTable
           label={words.jobs.title}
@@ -138,9 +139,22 @@ function useActiveFilters(view: JobsView, change: ChangeView): ActiveFilter[] {
   });
 }
 
-/** None at all leads to the first job; none that matches, to a list without the filter. */
-function NoJobs({ view, onClear }: { view: JobsView; onClear: () => void }) {
-  const { words } = useLanguage();
+/** None at all leads to the first job; none that matches, to members of sweeps that do, or to a list without the filter. */
+function NoJobs({ view, change, onClear }: { view: JobsView; change: ChangeView; onClear: () => void }) {
+  const { language, words } = useLanguage();
+  const mayHide = !view.members && view.origin !== "others";
+  const hidden = useQuery({ ...queries.jobTotal({ ...jobQueryOf(view), members: "only" }), enabled: mayHide });
+  if (mayHide && hidden.isPending) return <Loading />;
+  const count = mayHide ? (hidden.data?.total ?? 0) : 0;
+  if (count > 0) {
+    return (
+      <EmptyState title={plural(language, words.jobs.hiddenMembers, count)}>
+        <Button variant="default" onClick={() => change({ members: true })}>
+          {words.jobs.listMembers}
+        </Button>
+      </EmptyState>
+    );
+  }
   if (isFiltered(view)) {
     return (
       <EmptyState title={words.jobs.noMatch}>

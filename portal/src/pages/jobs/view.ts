@@ -15,6 +15,8 @@ export interface JobsView {
   until?: string;
   /** Jobs that were made in the engine of a cluster itself, such as with kubectl. */
   origin?: "others";
+  /** Whether members of sweeps are among them: there may be thousands. */
+  members?: true;
   sort?: JobSort;
   order?: "asc" | "desc";
 }
@@ -56,6 +58,7 @@ export function readJobsView(search: Record<string, unknown>): JobsView {
   if (sort) view.sort = sort;
   if (search.order === "asc" || search.order === "desc") view.order = search.order;
   if (search.origin === "others") view.origin = "others";
+  if (search.members === true) view.members = true;
   return view;
 }
 
@@ -63,8 +66,8 @@ const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === "string" && each !== "");
 
 /** The view as the API takes it. Jobs of others are always listed newest first. */
-export function jobQueryOf(view: JobsView): JobQuery {
-  if (view.origin !== "others") return view;
+export function jobQueryOf({ members, ...view }: JobsView): JobQuery {
+  if (view.origin !== "others") return { ...view, members: members ? "all" : "none" };
   const query: JobQuery = { ...view };
   delete query.sort;
   delete query.order;
@@ -98,6 +101,7 @@ export function quickOf(view: JobsView): Quick | "all" | null {
  */
 export function belongs(view: JobsView, job: Job): boolean | null {
   if ((job.origin === "muster") === (view.origin === "others")) return false;
+  if (job.sweep && !view.members) return false;
   if (view.state && !view.state.includes(job.state)) return false;
   if (view.owner && job.owner !== view.owner) return false;
   if (view.cluster && job.cluster !== view.cluster) return false;

@@ -116,6 +116,8 @@ function useLiveQueue(): void {
   useLive("queue", "changed", onChanged);
 }
 
+/** Narrower than in the list of jobs, so that the row of acts is in view at 1440 px. */
+const REASON_WIDTH = 190;
 const SHARED = ["name", "state", "reason", "owner", "vc", "gpus", "waited", "priority"];
 
 function useQueueColumns(onAct: (dialog: Dialog) => void): Column<QueuedJob>[] {
@@ -123,7 +125,9 @@ function useQueueColumns(onAct: (dialog: Dialog) => void): Column<QueuedJob>[] {
   const jobs = useJobColumns();
   const starts = useQuery(queries.expectedStarts()).data;
   return useMemo(() => {
-    const shared = SHARED.flatMap((id) => jobs.filter((column) => column.id === id));
+    const shared = SHARED.flatMap((id) => jobs.filter((column) => column.id === id)).map((column) =>
+      column.isWide ? { ...column, width: REASON_WIDTH } : column,
+    );
     const position: Column<QueuedJob> = {
       id: "position",
       label: "#",

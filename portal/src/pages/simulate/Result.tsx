@@ -1,7 +1,7 @@
-import { Title } from "@mantine/core";
+import { Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 
-import { curvesOf, figureText, MEASURES, type Curve } from "./curves";
+import { curvesOf, figureText, quantilesShown, shareAtOnce, MEASURES, type Curve } from "./curves";
 import classes from "./Result.module.css";
 import type { Schemas } from "@/api/client";
 import { durationText } from "@/parts/amounts";
@@ -52,6 +52,7 @@ function Curves({ curve, times, result, titles }: Shown & { curve: Curve; times:
 function Waits({ result, titles }: Shown) {
   const { words } = useLanguage();
   const shares = result.runs[0]?.waits.shares ?? [];
+  const atOnce = titles.map((_, run) => shareAtOnce(result.runs[run]?.waits));
   const parts: Part<number>[] = [
     {
       label: words.simulate.share,
@@ -63,7 +64,18 @@ function Waits({ result, titles }: Shown) {
       cell: (at: number) => durationText(words, result.runs[run]?.waits.seconds[at] ?? 0),
     })),
   ];
-  return <Listing label={words.simulate.waits} parts={parts} rows={shares.map((_, at) => at)} keyOf={String} />;
+  return (
+    <>
+      {titles.map((title, run) => (
+        <Text key={run} size="sm">
+          {fill(words.simulate.startedAtOnce, { title, percent: Math.round((atOnce[run] ?? 0) * 100) })}
+        </Text>
+      ))}
+      {atOnce.some((share) => share < 1) && (
+        <Listing label={words.simulate.waits} parts={parts} rows={quantilesShown(shares)} keyOf={String} />
+      )}
+    </>
+  );
 }
 
 function Figures({ result, titles }: Shown) {

@@ -28,3 +28,17 @@ export function figureText(words: Words, language: Language, measure: { kind: Ki
   if (measure.kind === "share") return `${Math.round(value * 100)} %`;
   return numberText(language, Math.round(value * 10) / 10);
 }
+
+const QUANTILES = [0.5, 0.75, 0.9, 0.95, 0.99, 1];
+
+/** The places of the shares that are shown of many: the median and the long waits. */
+export function quantilesShown(shares: readonly number[]): number[] {
+  const places = QUANTILES.map((least) => shares.findIndex((share) => share >= least - 1e-9));
+  return [...new Set(places)].filter((place) => place >= 0);
+}
+
+/** The share of the jobs that waited for less than a second. */
+export function shareAtOnce(waits: Schemas["WaitQuantiles"] | undefined): number {
+  const late = waits?.seconds.findIndex((seconds) => seconds >= 1) ?? 0;
+  return late < 0 ? 1 : (waits?.shares[late - 1] ?? 0);
+}

@@ -1,22 +1,23 @@
 import { Alert, Group, List, Loader, Table, Text, Title } from "@mantine/core";
 
 import { ExpectedStart } from "./ExpectedStart";
-import type { DryRun } from "./submission";
+import type { Checked, DryRun, SweepDryRun } from "./submission";
 import classes from "./SubmitPage.module.css";
 import { Scrolled } from "@/parts/Scrolled";
 import { fill, named, plural, useLanguage } from "@/words/language";
 
 /** What would be started, and where; nothing is. */
 export function DryRunBox({
-  found,
+  found: checked,
   isChecking,
   hasError,
 }: {
-  found: DryRun | undefined;
+  found: Checked | undefined;
   isChecking: boolean;
   hasError: boolean;
 }) {
   const { language, words } = useLanguage();
+  const found = checked?.run;
   return (
     <>
       <Group gap={8} mb={4}>
@@ -39,6 +40,7 @@ export function DryRunBox({
               </List>
             </Alert>
           )}
+          {checked.sweep && <Members sweep={checked.sweep} />}
           <Text size="sm" mb={4}>
             {plural(language, words.submit.tasksOn, found.job.tasks, {
               mode: named(words.modes, found.job.mode),
@@ -67,6 +69,16 @@ export function DryRunBox({
         </>
       )}
     </>
+  );
+}
+
+/** How many jobs the sweep makes; what stands below is about the first of them. */
+function Members({ sweep }: { sweep: SweepDryRun }) {
+  const { language, words } = useLanguage();
+  return (
+    <Text size="sm" mb={4}>
+      {plural(language, words.submit.members, sweep.members, { params: sweep.params.join(", ") })}
+    </Text>
   );
 }
 

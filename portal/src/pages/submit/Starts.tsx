@@ -9,6 +9,7 @@ import { ChevronIcon } from "@/parts/icons";
 import { useWords } from "@/words/language";
 
 const MOST_JOBS = 12;
+const WIDEST = "min(480px, calc(100vw - 24px))";
 
 /** What a new job can begin with: a template, or one of the last jobs. */
 export function Starts({ view }: { view: SubmitView }) {
@@ -25,7 +26,7 @@ export function Starts({ view }: { view: SubmitView }) {
             {view.template ?? words.submit.templates}
           </Button>
         </Menu.Target>
-        <Menu.Dropdown mah={420} className="scrolling">
+        <Menu.Dropdown mah={420} maw={WIDEST} className="scrolling">
           {items.map((template) => (
             <Menu.Item
               key={`${template.builtIn} ${template.name}`}
@@ -52,7 +53,7 @@ export function Starts({ view }: { view: SubmitView }) {
             {words.submit.lastJobs}
           </Button>
         </Menu.Target>
-        <Menu.Dropdown mah={420} className="scrolling">
+        <Menu.Dropdown mah={420} maw={WIDEST} className="scrolling">
           {(jobs.data?.items ?? []).map((job) => (
             <Menu.Item key={job.id} renderRoot={(props) => <Link {...props} to="/submit" search={{ from: job.id }} />}>
               {job.name} <span className="soft">{job.id}</span>

@@ -8,7 +8,17 @@ import { DryRunBox } from "./DryRunBox";
 import { JobForm } from "./JobForm";
 import { PackageField, type SentPackage } from "./PackageField";
 import { Starts } from "./Starts";
-import { dryRun, filesIn, hasLocalInputs, newKey, submit, wantedFolder } from "./submission";
+import {
+  dryRun,
+  filesIn,
+  hasLocalInputs,
+  isSweep,
+  newKey,
+  submitJob,
+  submitSweep,
+  wantedFolder,
+  type Submission,
+} from "./submission";
 import classes from "./SubmitPage.module.css";
 import { forgetDraft, useDraft } from "./useDraft";
 import { readSpec } from "./yaml_edit";
@@ -18,6 +28,7 @@ import { Command, quoted } from "@/parts/Command";
 import { Loading, ProblemBox } from "@/parts/feedback";
 import { PageFrame } from "@/parts/PageFrame";
 import { SubmitIcon } from "@/parts/icons";
+import { WithCode } from "@/parts/WithCode";
 import { lineProblems, ProblemList } from "@/parts/yaml/ProblemList";
 import { useWords } from "@/words/language";
 
@@ -40,16 +51,22 @@ export function SubmitPage() {
   const checked = useChecked(text, sent);
   const known = useKnownNames();
   const schema = useQuery(queries.specSchema());
+  const submission: Submission = { source: text, package: sent?.digest ?? null };
   const submitting = useMutation({
-    mutationFn: (key: string) => submit({ source: text, package: sent?.digest ?? null }, key),
-    onSuccess: (job) => {
+    mutationFn: async ({ key, written, ofSweep }: { key: string; written: Submission; ofSweep: boolean }) =>
+      ofSweep
+        ? { to: "/sweeps/$ref" as const, ref: await submitSweep(written, key) }
+        : { to: "/jobs/$ref" as const, ref: await submitJob(written, key) },
+    onSuccess: ({ to, ref }) => {
       forgetDraft(view);
-      void navigate({ to: "/jobs/$ref", params: { ref: job.id } });
+      void navigate({ to, params: { ref } });
     },
   });
   const folder = wantedFolder(spec);
   const isMissingFolder = folder !== null && sent === null;
-  const refused = submitting.error ?? checked.error;
+  const tried = submitting.variables?.written;
+  const isTried = tried?.source === submission.source && tried.package === submission.package;
+  const refused = (isTried ? submitting.error : null) ?? checked.error;
   const problems = useMemo(() => lineProblems(problemsOf(refused)), [refused]);
 
   const verdict = (
@@ -60,7 +77,7 @@ export function SubmitPage() {
   if (draft.isLoading) return <Loading />;
   if (draft.error) return <ProblemBox error={draft.error} />;
   return (
-    <PageFrame title={words.submit.title} tools={<Starts view={view} />}>
+    <PageFrame title={words.submit.title} tools={<Starts key={JSON.stringify(view)} view={view} />}>
       {isNarrow && (
         <SegmentedControl
           aria-label={words.submit.shown}
@@ -115,7 +132,7 @@ export function SubmitPage() {
             leftSection={<SubmitIcon />}
             loading={submitting.isPending}
             disabled={isMissingFolder || !text.trim()}
-            onClick={() => submitting.mutate(newKey())}
+            onClick={() => submitting.mutate({ key: newKey(), written: submission, ofSweep: isSweep(spec) })}
           >
             {words.submit.submit}
           </Button>
@@ -164,8 +181,12 @@ function Refusal({ error, onGo }: { error: unknown; onGo: (line: number) => void
   if (!error) return null;
   const message = error instanceof Unreachable ? words.common.unreachable : error instanceof Error ? error.message : "";
   return (
-    <Alert color="red" role="alert" title={message} mt="xs">
-      {error instanceof ApiProblem && error.hint && <Text size="sm">{error.hint}</Text>}
+    <Alert color="red" role="alert" title={<WithCode text={message} />} mt="xs">
+      {error instanceof ApiProblem && error.hint && (
+        <Text size="sm">
+          <WithCode text={error.hint} />
+        </Text>
+      )}
       <ProblemList problems={problemsOf(error)} onGo={onGo} />
     </Alert>
   );

@@ -2,6 +2,15 @@ import { answer, api, type Job, type Schemas } from "@/api/client";
 import type { ChosenFile } from "@/transfer/packing";
 
 export type DryRun = Schemas["DryRunOut"];
+export type SweepDryRun = Schemas["SweepDryRunOut"];
+
+/** What would be started, of a sweep for its first member. */
+export interface Checked {
+  run: DryRun;
+  sweep: SweepDryRun | null;
+}
+
+export const isSweep = (spec: Record<string, unknown> | null): boolean => spec?.sweep !== undefined;
 
 /** What is sent: the text as its author wrote it, and the package that was uploaded. */
 export interface Submission {
@@ -53,16 +62,27 @@ const bodyOf = (submission: Submission): Schemas["SubmitIn"] => ({
   inputs: null,
 });
 
-export const dryRun = async (submission: Submission, spec: Record<string, unknown> | null): Promise<DryRun> =>
-  (await answer(
-    api.POST("/api/v1/jobs", { params: { query: { dryRun: true } }, body: dryRunBody(submission, spec) }),
-  )) as unknown as DryRun;
+export async function dryRun(submission: Submission, spec: Record<string, unknown> | null): Promise<Checked> {
+  const asked = { params: { query: { dryRun: true } }, body: dryRunBody(submission, spec) };
+  if (isSweep(spec)) {
+    const sweep = (await answer(api.POST("/api/v1/sweeps", asked))) as SweepDryRun;
+    return { run: sweep.run, sweep };
+  }
+  return { run: (await answer(api.POST("/api/v1/jobs", asked))) as unknown as DryRun, sweep: null };
+}
 
-/** The key makes a repeated call answer the job of the first one. */
-export const submit = async (submission: Submission, key: string): Promise<Job> =>
-  (await answer(
-    api.POST("/api/v1/jobs", { params: { header: { "idempotency-key": key } }, body: bodyOf(submission) }),
-  )) as Job;
+/** Answers the id. The key makes a repeated call answer what the first one has made. */
+export async function submitJob(submission: Submission, key: string): Promise<string> {
+  const body = bodyOf(submission);
+  return ((await answer(api.POST("/api/v1/jobs", { ...keyed(key), body }))) as Job).id;
+}
+
+export async function submitSweep(submission: Submission, key: string): Promise<string> {
+  const body = bodyOf(submission);
+  return ((await answer(api.POST("/api/v1/sweeps", { ...keyed(key), body }))) as Schemas["SweepOut"]).id;
+}
+
+const keyed = (key: string) => ({ params: { header: { "idempotency-key": key } } });
 
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (each) => each.toString(16)).join("-");

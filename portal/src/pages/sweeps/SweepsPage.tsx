@@ -13,6 +13,7 @@ import { Listing, type Part } from "@/parts/Listing";
 import { valueText } from "@/parts/plots/scales";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago } from "@/parts/Time";
+import { WithCode } from "@/parts/WithCode";
 import { useWords } from "@/words/language";
 
 const route = getRouteApi("/sweeps");
@@ -73,7 +74,9 @@ export function SweepsPage() {
       {list.isPending && <Loading />}
       {list.data && sweeps.length === 0 && (
         <EmptyState title={w.none}>
-          <Text size="sm">{w.how}</Text>
+          <Text size="sm">
+            <WithCode text={w.how} />
+          </Text>
         </EmptyState>
       )}
       {sweeps.length > 0 && <Listing label={w.title} parts={parts} rows={sweeps} keyOf={(sweep) => sweep.id} />}

@@ -1,4 +1,4 @@
-import { Anchor, Stack, Text } from "@mantine/core";
+import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useCallback } from "react";
@@ -46,7 +46,7 @@ export function VirtualClustersPage() {
       ))}
       {items.length === 0 && (
         <EmptyState title={words.virtual.none}>
-          {isAdmin ? <Command line="muster cluster check" /> : <Text size="sm">{words.virtual.askAdmin}</Text>}
+          {isAdmin ? <Example /> : <Text size="sm">{words.virtual.askAdmin}</Text>}
         </EmptyState>
       )}
       {items.length > 0 && (
@@ -65,6 +65,27 @@ export function VirtualClustersPage() {
       </div>
       {items.length > 0 && <FairnessTable clusters={items} />}
     </PageFrame>
+  );
+}
+
+const EXAMPLE = `name: vision
+cluster: lab
+guaranteed: {gpu: 4}
+groups: [vision]
+`;
+
+/** What an admin writes, and where. */
+function Example() {
+  const { words } = useLanguage();
+  return (
+    <>
+      <Text size="sm">{words.virtual.how}</Text>
+      <Code block>{EXAMPLE}</Code>
+      <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/admin" search={{ tab: "files" }} />}>
+        {words.admin.files}
+      </Anchor>
+      <Command line="muster cluster check" />
+    </>
   );
 }
 
@@ -130,7 +151,7 @@ const Fact = ({ label, value }: { label: string; value: string }) => (
 );
 
 const JobsOf = ({ vc, state, text }: { vc: string; state: string[]; text: string }) => (
-  <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/jobs" search={{ vc, state }} />}>
+  <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/jobs" search={{ vc, state, members: true }} />}>
     {text}
   </Anchor>
 );

@@ -17,6 +17,7 @@ const [WIDTH, HEIGHT] = [400, 220];
 const BOX = { left: 58, top: 10, right: 388, bottom: 190 };
 const MOST_TICKS = 5;
 const LONGEST = 12;
+const NEAR_EDGE = 0.9;
 
 /** A point for each value. What it shows stands in a table beside it, so that screen readers are told the title only. */
 export function Scatter({ title, x, values, best = -1, soFar }: ScatterProps) {
@@ -40,7 +41,12 @@ export function Scatter({ title, x, values, best = -1, soFar }: ScatterProps) {
         {x.ticks
           .filter((_, index) => index % apart === 0)
           .map(({ place, label }) => (
-            <text key={place} x={across(place)} y={BOX.bottom + 18} textAnchor="middle">
+            <text
+              key={place}
+              x={place > NEAR_EDGE ? WIDTH : across(place)}
+              y={BOX.bottom + 18}
+              textAnchor={place > NEAR_EDGE ? "end" : "middle"}
+            >
               {shortened(label)}
             </text>
           ))}

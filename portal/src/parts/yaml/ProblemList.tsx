@@ -2,6 +2,7 @@ import { Anchor, Code, List, Text } from "@mantine/core";
 
 import type { LineProblem } from "./problem_marks";
 import type { Schemas } from "@/api/client";
+import { WithCode } from "@/parts/WithCode";
 import { fill, useWords } from "@/words/language";
 
 type Problem = Pick<Schemas["ProblemItem"], "line" | "path" | "message" | "hint">;
@@ -21,10 +22,10 @@ export function ProblemList({ problems, onGo }: { problems: readonly Problem[]; 
               </Anchor>{" "}
             </>
           )}
-          {each.path && <Code>{each.path}</Code>} {each.message}
+          {each.path && <Code>{each.path}</Code>} <WithCode text={each.message} />
           {each.hint && (
             <Text size="sm" className="soft">
-              {each.hint}
+              <WithCode text={each.hint} />
             </Text>
           )}
         </List.Item>

@@ -162,7 +162,9 @@ def _waiting_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
     for job in facts.jobs:
         if job.waiting_since is not None:
             advice = f"`muster explain {job.name}` says what it waits for"
-            yield _of_job(rule, job, f"job {job.name} of {job.owner} waits", advice, since=job.waiting_since)
+            yield _of_job(
+                rule, job, f"job {job.name} of {job.owner} is waiting in the queue", advice, since=job.waiting_since
+            )
 
 
 def _hung_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:

@@ -70,8 +70,8 @@ export function Facts({ job }: { job: Job }) {
           <dt>{f.labels}</dt>
           <dd>
             {labels.map(([name, value]) => (
-              <span key={name} className={classes.label}>
-                {value ? `${name}=${value}` : name}
+              <span key={name} className={classes.label} title={value}>
+                {value ? `${name}=${shortened(value)}` : name}
               </span>
             ))}
           </dd>
@@ -80,6 +80,10 @@ export function Facts({ job }: { job: Job }) {
     </dl>
   );
 }
+
+const COMMIT = /^[0-9a-f]{40}$/;
+const SHORT_COMMIT = 12;
+const shortened = (value: string): string => (COMMIT.test(value) ? value.slice(0, SHORT_COMMIT) : value);
 
 /** How many tasks there are, and how they stand. */
 function tasksText(words: Words, job: Job): string {

@@ -13,6 +13,7 @@ import { useMayRead } from "@/app/session";
 import { ProblemBox } from "@/parts/feedback";
 import { Reason } from "@/parts/Reason";
 import { Ago } from "@/parts/Time";
+import { WithCode } from "@/parts/WithCode";
 import { adviceText, reasonText, stopText } from "@/words/coded";
 import { fill, named, useLanguage } from "@/words/language";
 
@@ -27,8 +28,9 @@ export function Why({ reference, job }: TabProps) {
   if (!isAsked || (!found.data && !found.error)) return <ShortReason job={job} />;
   if (!found.data) return <ProblemBox error={found.error} />;
   if (found.data.fault) return <Failure reference={reference} job={job} found={found.data} />;
+  if (job.state === "Held") return <OnHold job={job} found={found.data} />;
   if (found.data.reasons.length || isWaiting(job)) return <Waiting found={found.data} />;
-  if (job.reason) return <PlainReason text={found.data.summary} />;
+  if (job.reason) return <PlainReason job={job} summary={found.data.summary} />;
   return <Stops attempts={found.data.attempts} />;
 }
 
@@ -41,12 +43,44 @@ function ShortReason({ job }: { job: Job }) {
   ) : null;
 }
 
-function PlainReason({ text }: { text: string }) {
-  return text ? (
+function PlainReason({ job, summary }: { job: Job; summary: string }) {
+  return (
     <Text size="sm" className={classes.why ?? ""}>
-      {text}
+      <Summary job={job} summary={summary} />
     </Text>
-  ) : null;
+  );
+}
+
+/** The server's sentence about the job, or that about its reason in the reader's language. */
+function Summary({ job, summary }: { job: Job; summary: string }) {
+  const { language } = useLanguage();
+  const reason = reasonText(language, { code: job.reasonCode, numbers: job.reasonNumbers, message: job.reason });
+  return (
+    <span title={summary}>
+      <WithCode text={reason === job.reason ? summary : reason} />
+    </span>
+  );
+}
+
+/** By whom or why the job is held, and what lets it run. */
+function OnHold({ job, found }: { job: Job; found: Explanation }) {
+  const { words } = useLanguage();
+  const why = words.job.why;
+  const isBySomebody = job.reasonCode === "held";
+  return (
+    <section className={classes.why} data-kind="waits" aria-label={why.waits}>
+      <Title order={2} size="h6">
+        {why.waits}
+      </Title>
+      <Text size="sm" mt={4}>
+        <Summary job={job} summary={found.summary} />
+      </Text>
+      <Text size="sm" mt={4}>
+        <b>{why.next}</b> <WithCode text={isBySomebody ? fill(why.resume, { command: found.next }) : found.next} />
+      </Text>
+      <Stops attempts={found.attempts} />
+    </section>
+  );
 }
 
 function Waiting({ found }: { found: Explanation }) {
@@ -89,11 +123,11 @@ export function Reasons({ reasons }: { reasons: Schemas["ReasonOut"][] }) {
         return (
           <div key={reason.code + reason.message}>
             <Text size="sm" title={reason.message}>
-              {shown.message}
+              <WithCode text={shown.message} />
             </Text>
             {shown.change && (
               <Text size="sm" className="soft">
-                {shown.change}
+                <WithCode text={shown.change} />
               </Text>
             )}
           </div>
@@ -156,11 +190,11 @@ function Failure({ reference, job, found }: TabProps & { found: Explanation }) {
         {why.failed}
       </Title>
       <Text size="sm" mt={4} fw={600}>
-        {cause}
+        <WithCode text={cause} />
       </Text>
       {cause !== fault.cause && (
         <Text size="xs" className="soft">
-          {fill(why.server, { text: fault.cause })}
+          <WithCode text={fill(why.server, { text: fault.cause })} />
         </Text>
       )}
       <Text size="xs" className="soft">
@@ -168,7 +202,7 @@ function Failure({ reference, job, found }: TabProps & { found: Explanation }) {
       </Text>
       {advice && (
         <Text size="sm" mt={4}>
-          <b>{why.next}</b> {advice}
+          <b>{why.next}</b> <WithCode text={advice} />
         </Text>
       )}
       {found.evidence.length > 0 && (

@@ -69,6 +69,13 @@ export function LogSearch({ reference, attempt, shown, isReady, current, onGoTo 
     if (target && !current) onGoTo(target);
   }, [isReady, items, searched, shown, current, onGoTo]);
 
+  /** What was found belongs to the text that was searched for. */
+  const type = (text: string) => {
+    setTyped(text);
+    if (searched === "" || text.trim() === searched) return;
+    gone.current = asked.current = "";
+    void navigate({ search: (old) => without(old, "q"), replace: true });
+  };
   const step = async (by: 1 | -1) => {
     if (typed.trim() !== searched) {
       await navigate({
@@ -100,7 +107,7 @@ export function LogSearch({ reference, attempt, shown, isReady, current, onGoTo 
         leftSection={<SearchIcon />}
         maxLength={200}
         value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => type(event.currentTarget.value)}
         onKeyDown={onKey}
       />
       <ActionIcon aria-label={w.previous} title={w.previous} onClick={() => void step(-1)} className={classes.up ?? ""}>

@@ -18,6 +18,7 @@ import { bytesText } from "@/parts/amounts";
 import { cores, percent, watts, type Format } from "@/parts/charts/labels";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { obstacleOf } from "@/parts/StaleNotice";
+import { WithCode } from "@/parts/WithCode";
 import { fill, useWords } from "@/words/language";
 import type { Words } from "@/words/shape";
 
@@ -75,7 +76,11 @@ export function MetricsTab({ reference, job }: TabProps) {
           </Text>
         )}
       </Group>
-      {usage.data?.advice && <Alert title={w.advice}>{usage.data.advice}</Alert>}
+      {usage.data?.advice && (
+        <Alert title={w.advice}>
+          <WithCode text={usage.data.advice} />
+        </Alert>
+      )}
       <Suspense fallback={null}>
         <Reported reference={reference} job={job} attempt={attempt} />
       </Suspense>

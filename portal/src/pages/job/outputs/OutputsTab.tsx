@@ -16,6 +16,7 @@ import { obstacleOf } from "@/parts/StaleNotice";
 import { DownloadIcon, FileIcon, FilesIcon } from "@/parts/icons";
 import { Ago } from "@/parts/Time";
 import { Scrolled } from "@/parts/Scrolled";
+import { WithCode } from "@/parts/WithCode";
 import { fill, plural, useLanguage } from "@/words/language";
 
 const route = getRouteApi("/jobs/$ref");
@@ -28,6 +29,8 @@ export function OutputsTab({ reference, job }: TabProps) {
   const { folder = "" } = view;
   const attempt = useAttempt(job);
   const found = useQuery(queries.outputs(reference, attempt));
+  const spec = useQuery(queries.jobSpec(reference)).data?.spec;
+  const namesNone = spec !== undefined && Object.keys(spec.outputs ?? {}).length === 0;
   const obstacle = obstacleOf(found);
   if (obstacle) return <ProblemBox error={obstacle} onRetry={() => void found.refetch()} />;
   if (!found.data) return <Loading />;
@@ -46,7 +49,7 @@ export function OutputsTab({ reference, job }: TabProps) {
       </Group>
       {problems.map((problem) => (
         <Alert key={problem} color="yellow">
-          {problem}
+          <WithCode text={problem} />
         </Alert>
       ))}
       {leftOut.length > 0 && (
@@ -59,8 +62,12 @@ export function OutputsTab({ reference, job }: TabProps) {
         </Alert>
       )}
       {items.length === 0 ? (
-        <EmptyState title={hasEnded(job) ? w.none : w.notYet}>
-          <Text size="sm">{w.how}</Text>
+        <EmptyState title={namesNone ? w.namesNone : hasEnded(job) ? w.none : w.notYet}>
+          {namesNone && (
+            <Text size="sm">
+              <WithCode text={w.how} />
+            </Text>
+          )}
         </EmptyState>
       ) : (
         <>

@@ -61,7 +61,16 @@ function StateLegend({ picture }: { picture: Picture }) {
   const words = useWords();
   const states = [...new Set(picture.lanes.flatMap(({ stretches }) => stretches.map(({ state }) => state)))];
   return (
-    <Group gap="sm" component="ul" p={0} m={0} mt={4} aria-label={words.common.legend} role="list">
+    <Group
+      gap="sm"
+      component="ul"
+      className={classes.legend ?? ""}
+      p={0}
+      m={0}
+      mt={4}
+      aria-label={words.common.legend}
+      role="list"
+    >
       {states.map((state) => (
         <Text key={state} size="xs" component="li">
           <StateBadge state={state} />
