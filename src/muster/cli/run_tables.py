@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.cli.failures import Failure
+from muster.lib.own_environment import PYARROW, pip_install
 from muster.lib.quantities import about_bytes
 
 Run = Mapping[str, Any]
@@ -83,7 +84,7 @@ def write_parquet(path: Path, titles: Sequence[str], lines: Sequence[Sequence[An
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
-        hint = "pip install 'muster[parquet]', or name the file .csv"
+        hint = f"{pip_install(PYARROW)}, or name the file .csv"
         raise Failure("Parquet needs pyarrow, which is not installed here", hint=hint) from None
     columns = {title: [line[place] for line in lines] for place, title in enumerate(titles)}
     parquet.write_table(arrow.table({title: _of_one_type(values) for title, values in columns.items()}), path)
