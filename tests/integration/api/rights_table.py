@@ -261,6 +261,7 @@ TABLE = (
     Row("POST", f"{API}/server/write-check", 200, 200, 200),
     *(Row("GET", route, 200, 200, 200, open_to_all=True) for route in ("/healthz", "/readyz", "/openapi.json", "/")),
     Row("GET", "/metrics", 200, 200, 200),
+    *(Row(method, "/jobs/{ref}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True) for method in ("GET", "HEAD")),
     Row("GET", "/jobs/{ref}/proxy/{rest:path}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True),
     Row("HEAD", "/", 200, 200, 200, open_to_all=True),
     *(
