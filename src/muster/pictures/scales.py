@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from muster.lib.numbers import as_number
+
 Value = str | float | bool | None
 _LOG_FROM = 100.0
 """Numbers that are so many times as large as others are told apart on a logarithmic scale only."""
@@ -23,7 +25,7 @@ class Scale:
 def scale_of(name: str, values: Sequence[Value]) -> Scale:
     """Numbers are placed as numbers if all values are, also those that are written as texts; else each text has a place
     of its own."""
-    read = [_number(value) for value in values]
+    read = [as_number(value) for value in values]
     numbers = [number for number in read if number is not None]
     if len(numbers) == sum(value is not None for value in values):
         return _of_numbers(name, read, numbers)
@@ -53,16 +55,6 @@ def _of_texts(name: str, values: Sequence[str | None]) -> Scale:
     return Scale(
         name, [None if value is None else places[value] for value in values], [(places[one], one) for one in texts]
     )
-
-
-def _number(value: Value) -> float | None:
-    if value is None or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _text(value: Value) -> str:

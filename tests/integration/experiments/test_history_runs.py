@@ -68,9 +68,19 @@ def test_the_best_of_each_value_of_a_parameter(server: MusterServer) -> None:
         (0.01, 0.9, "two"),
         (0.1, 0.8, "one"),
     ]
-    lines = server.run("history", "best", "--metric", "acc", "--min", "--param", "lr>0.05", check=True).stdout
-    assert lines.splitlines()[1].split()[:4] == ["0.5", "0.6", "2", "one"]
     assert "no job has reported loss" in server.run("history", "best", "--metric", "loss", check=True).stderr
+
+
+def test_without_a_parameter_jobs_are_ranked(server: MusterServer) -> None:
+    shown = server.run("history", "best", "--metric", "acc", "--min", "--param", "lr>0.05", check=True).stdout
+    title, *lines = [line.split() for line in shown.splitlines()]
+    assert title == ["ACC", "JOB", "ID", "STATE", "PARAMS"]
+    assert [(line[0], line[1], line[-1]) for line in lines] == [("0.5", "one", "lr=0.1"), ("0.7", "three", "lr=0.1")]
+
+
+def test_condition_without_a_value_is_wrong_usage(server: MusterServer) -> None:
+    refused = server.run("history", "best", "--metric", "acc", "--param", "lr<<")
+    assert (refused.returncode, "'lr<<' is not a condition" in refused.stderr) == (2, True)
 
 
 def test_a_table_for_other_programs(server: MusterServer, tmp_path: Path) -> None:

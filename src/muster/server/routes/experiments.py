@@ -147,7 +147,7 @@ async def best_runs(
     use: Annotated[Value, Query(description="Whether the best or the last value of a job counts.")] = Value.BEST,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
-    """The best job, or the best one for each value of a parameter, among those that match."""
+    """The best jobs, or the best one for each value of a parameter, among those that match."""
     where = await asked.filter(me, parts)
     values = [] if where is None else (await asked.values(parts, where, [metric]))[0]
     found = best_by(values, metric, by, goal, use)[:limit]
