@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.lib.numbers import as_number
+from muster.pictures.ticks import are_whole, powers_between, ticks_between
 
 Value = str | float | bool | None
 _LOG_FROM = 100.0
@@ -41,10 +42,8 @@ def _of_numbers(name: str, values: Sequence[float | None], numbers: Sequence[flo
     def place(value: float) -> float:
         return math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
 
-    def at(part: float) -> float:
-        return float(low * (high / low) ** part) if is_log else low + part * (high - low)
-
-    ticks = [(part, f"{at(part):.4g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    found = powers_between(low, high) if is_log else ticks_between(low, high, is_whole=are_whole(numbers))
+    ticks = [(place(tick.value), tick.label) for tick in found]
     return Scale(name, [None if value is None else place(value) for value in values], ticks, is_log)
 
 
