@@ -62,6 +62,17 @@ def test_what_a_job_cost(server: MusterServer) -> None:
     assert unpaid["cost"] == 0.0
 
 
+def test_jobs_of_this_server_need_no_log_server(server: MusterServer) -> None:
+    lines = server.run("history", "list", check=True).stdout.splitlines()
+    assert {line.split()[0] for line in lines[1:]} >= set(RUNS)
+    shown = server.run("history", "show", "one", check=True).stdout
+    assert "Params:        lr=0.1" in shown
+    assert "job.held" in shown
+    refused = server.run("history", "list", "--all")
+    assert (refused.returncode, "this server has no log server" in refused.stderr) == (1, True)
+    assert "the history has no job nobody" in server.run("history", "show", "nobody").stderr
+
+
 def test_the_best_of_each_value_of_a_parameter(server: MusterServer) -> None:
     items = server.json("history", "best", "--metric", "acc", "--by", "lr")["items"]
     assert [(one["group"], one["value"], one["best"]["name"]) for one in items] == [

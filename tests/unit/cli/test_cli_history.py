@@ -59,7 +59,7 @@ def test_a_job_that_is_not_there_is_said(server: TinyServer) -> None:
     server.on("GET", "/history", page())
     outcome = muster(server, "history", "show", "digits")
     assert outcome.code == 1
-    assert "the log server has no job digits" in outcome.err
+    assert "the history has no job digits" in outcome.err
 
 
 def test_a_server_without_a_log_server_says_what_to_do(server: TinyServer) -> None:
