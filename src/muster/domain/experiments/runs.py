@@ -100,9 +100,13 @@ class Run:
     def commit(self) -> str:
         """The commit of the code, if somebody has noted it; with `-dirty` if it was changed since."""
         noted = next((self.tags[name] for name in COMMIT_TAGS if name in self.tags), "")
-        if noted or COMMIT_LABEL not in self.labels:
-            return noted
-        return self.labels[COMMIT_LABEL] + ("-dirty" if self.labels.get(DIRTY_LABEL) == "true" else "")
+        return noted or noted_commit(self.labels)
+
+
+def noted_commit(labels: Mapping[str, str]) -> str:
+    if COMMIT_LABEL not in labels:
+        return ""
+    return labels[COMMIT_LABEL] + ("-dirty" if labels.get(DIRTY_LABEL) == "true" else "")
 
 
 class Goal(StrEnum):
