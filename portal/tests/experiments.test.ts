@@ -44,6 +44,16 @@ describe("scales", () => {
     expect(scale.isLog).toBe(true);
     expect(scale.places[1]).toBeCloseTo(0.5);
   });
+  it("has round labels that stand where they say, and whole ones for what is counted", () => {
+    const labels = (values: number[]) => scaleOf("a", values).ticks.map(({ label }) => label);
+    expect(labels([6.0875, 8.033])).toEqual(["6.5", "7", "7.5", "8"]);
+    expect(labels([1, 6])).toEqual(["1", "2", "3", "4", "5", "6"]);
+    expect(labels([1, 2])).toEqual(["1", "2"]);
+    expect(labels([0.3, -0.1])).toEqual(["-0.1", "0", "0.1", "0.2", "0.3"]);
+    expect(labels([0.0001, 1])).toEqual(["0.0001", "0.001", "0.01", "0.1", "1"]);
+    expect(labels([1e300, -1.7e308, 1.7e308])).toEqual([]);
+    expect(scaleOf("batch", [32, 64]).ticks[0]).toEqual({ place: 0.25, label: "40" });
+  });
   it("takes numbers that are written as texts for numbers", () => {
     expect(scaleOf("lr", ["1", 2, "3"]).places).toEqual([0, 0.5, 1]);
   });

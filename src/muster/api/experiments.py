@@ -45,7 +45,10 @@ class RunsOut(TypedDict):
 
 
 class BestOut(TypedDict):
-    group: Annotated[str | float | bool | None, "The value of the parameter; null for jobs that do not have it."]
+    group: Annotated[
+        str | float | bool | None,
+        "The value of the parameter, as a number if it is one; null for jobs that do not have it, and without `by`.",
+    ]
     runs: int
     value: float
     mean: float
@@ -56,4 +59,4 @@ class BestsOut(TypedDict):
     metric: str
     by: str | None
     goal: str
-    items: Annotated[list[BestOut], "The best group first."]
+    items: Annotated[list[BestOut], "The best group first. Without `by`, each job is a group of its own."]

@@ -23,6 +23,7 @@ class LineageOut(TypedDict):
     params: dict[str, Any]
     sweep: Annotated[str, "The id of the sweep that the job was a member of; empty if it was of none."]
     member: int
+    commit: Annotated[str, "The commit of the job's code, if its client has noted it; with `-dirty` if it was changed."]
 
 
 class ModelOut(TypedDict):

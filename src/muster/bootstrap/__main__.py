@@ -26,4 +26,8 @@ def _start() -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    sys.exit(_start())
+    try:
+        code = _start()
+    except KeyboardInterrupt:  # while modules are still loaded
+        code = 130
+    sys.exit(code)

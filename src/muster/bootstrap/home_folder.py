@@ -70,7 +70,7 @@ def lock_home(home: Path, *, is_standby: bool = False) -> Iterator[bool]:
                         f"another server is still stopping, pid {pid}",
                         hint="it ends within seconds; start this one again then",
                     ) from None
-                raise Conflict(
+                raise Invalid(
                     f"another server is already using {home}",
                     hint="stop it, set MUSTER_HOME to another folder, or start a standby: muster server --standby",
                 ) from None

@@ -30,7 +30,9 @@ from muster.engine.requests.login_links import LoginLinks
 from muster.engine.requests.simulations import Simulations
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.exporters.log_server.history import LogServerHistory
+from muster.exporters.log_server.own_history import OwnHistory
 from muster.ports.lease import NO_EPOCH
+from muster.ports.log_records import HistorySource
 from muster.ports.store import Store
 from muster.ports.user_ids import UserIds
 from muster.server.bounds import Bounds
@@ -107,9 +109,9 @@ def _user_ids(store: Store) -> UserIds:
     return user_id
 
 
-def _history(settings: ServerSettings) -> LogServerHistory | None:
+def _history(settings: ServerSettings, store: Store, address: str) -> HistorySource:
     server = settings.log_server
-    return None if server is None else LogServerHistory(server, settings.log_server_token)
+    return OwnHistory(store, address) if server is None else LogServerHistory(server, settings.log_server_token)
 
 
 def build_parts(installation: Installation, store: Store, site: SharedSite, epoch: int) -> Parts:
@@ -176,7 +178,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         has_open_metrics=settings.open_metrics,
         compatibility=frozenset(settings.compatibility),
         simulations=Simulations(SimulatorProcess()),
-        history=_history(settings),
+        history=_history(settings, store, address),
         alerting=FileAlertSource(shared.alerts_file, installation.certificate),
         own_process=replace(installation.own_process, home=home, installation=installation_of(site.identity)),
         own_log=OwnLog(installation.url, epoch == NO_EPOCH, installation.log_file),

@@ -7,6 +7,7 @@ from muster.engine.context import Context
 from muster.engine.requests.accounts import Accounts
 from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.sign_in import SignIn
+from muster.lib.own_environment import LDAP3, pip_install
 from muster.ports.sign_in import Directory, SignInProvider
 from muster.server.routes.sign_in import CALLBACK
 from muster.settings.server import ServerSettings
@@ -29,7 +30,7 @@ def directory_login_of(settings: ServerSettings, context: Context, accounts: Acc
     except ModuleNotFoundError as error:
         if error.name != "ldap3":
             raise
-        raise Invalid("`ldap` needs another package", hint="pip install 'muster-ml[ldap]'") from None
+        raise Invalid("`ldap` needs another package", hint=pip_install(LDAP3)) from None
     directory: Directory = module.build(settings.ldap, settings.ldap_password, settings.home)
     return DirectoryLogin(context, accounts, directory, settings.ldap.rules())
 

@@ -245,7 +245,7 @@ def _clock(date_header: str | None) -> Iterator[Finding]:
 def _version(server: str) -> Finding:
     if server == __version__:
         return Finding("version", "ok", f"{__version__} on both sides")
-    mend = "install the same version on both, `pip install muster-ml==VERSION`"
+    mend = "install the same version on both"
     return Finding("version", "warn", f"this command is {__version__}, the server {server}", mend)
 
 

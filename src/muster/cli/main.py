@@ -24,7 +24,7 @@ ENTRIES = {
     "submit": _entry("submit", "Submit a job file.", RUN),
     "import": _entry("import_", "Show what the files of another system become, and import them.", RUN),
     "template": _entry("template", "Share job folders as templates, and use those of others.", RUN),
-    "sweep": _entry("sweep", "List, show and stop sweeps, which are many jobs with other params.", RUN),
+    "sweep": _entry("sweep", "List, show, stop and retry sweeps, which are many jobs with other params.", RUN),
     "notebook": _entry("notebook", "Run Jupyter as a job, and print a link to it.", RUN),
     "wait": _entry("wait", "Wait until jobs have ended.", RUN),
     "cluster-train": _entry("cluster_train", "Train as `paddle cluster_train` did.", RUN),

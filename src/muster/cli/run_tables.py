@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from muster.cli.failures import Failure
+from muster.lib.numbers import as_number
+from muster.lib.own_environment import PYARROW, pip_install
 from muster.lib.quantities import about_bytes
 
 Run = Mapping[str, Any]
@@ -56,10 +58,11 @@ def flattened(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
     kinds = ("last", "lowest", "highest", "lastStep")
     titles = [*_PLAIN, *(f"params.{name}" for name in params)]
     titles += [f"metrics.{name}.{kind}" for name in metrics for kind in kinds]
+    given = {name: _as_numbers([run["params"].get(name) for run in runs]) for name in params}
     lines = []
-    for run in runs:
+    for place, run in enumerate(runs):
         found = [(run["metrics"].get(name) or {}).get(kind) for name in metrics for kind in kinds]
-        lines.append([*(run[name] for name in _PLAIN), *(run["params"].get(name) for name in params), *found])
+        lines.append([*(run[name] for name in _PLAIN), *(given[name][place] for name in params), *found])
     return titles, lines
 
 
@@ -69,7 +72,7 @@ def plotted(
     """The axes of parallel coordinates, each with the value of each run: the parameters, by default those that differ,
     and then the metrics. `kind` says which value of a metric counts; one that is not finite has no place."""
     names = params or [
-        name for name in known_names(runs, "params") if len({repr(run["params"].get(name)) for run in runs}) > 1
+        name for name in known_names(runs, "params") if len({_compared(run["params"].get(name)) for run in runs}) > 1
     ]
     found = [(name, [run["params"].get(name) for run in runs]) for name in names]
     for name in metrics:
@@ -83,10 +86,26 @@ def write_parquet(path: Path, titles: Sequence[str], lines: Sequence[Sequence[An
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
-        hint = "pip install 'muster[parquet]', or name the file .csv"
+        hint = f"{pip_install(PYARROW)}, or name the file .csv"
         raise Failure("Parquet needs pyarrow, which is not installed here", hint=hint) from None
     columns = {title: [line[place] for line in lines] for place, title in enumerate(titles)}
     parquet.write_table(arrow.table({title: _of_one_type(values) for title, values in columns.items()}), path)
+
+
+def _as_numbers(values: Sequence[Any]) -> Sequence[Any]:
+    """The values of a parameter as numbers, if all are numbers: MLflow's clients write them as texts."""
+    numbers = [as_number(value) for value in values]
+    if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
+        return values
+    if any(isinstance(number, float) for number in numbers):
+        return [None if number is None else float(number) for number in numbers]
+    return numbers
+
+
+def _compared(value: Any) -> str:
+    """The same for values that are the same, numbers and texts of them alike."""
+    number = as_number(value)
+    return repr(value if number is None else float(number))
 
 
 def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:

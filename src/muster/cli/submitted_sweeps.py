@@ -33,7 +33,7 @@ def submit_sweep(
     members = "1 member" if sweep.members == 1 else f"{sweep.members} members"
     say(f"submitted sweep {sweep.name} ({sweep.id}) with {members}")
     if wait:
-        sweep = _ended(client, sweep)
+        sweep = ended_sweep(client, sweep)
     if output == "name":
         echo(sweep.name)
     else:
@@ -63,12 +63,19 @@ def print_sweep_plan(plan: Mapping[str, Any], output: str) -> None:
     print_dry_run(plan["run"], output)
 
 
-def _ended(client: Client, sweep: SweepView) -> SweepView:
+def ended_sweep(client: Client, sweep: SweepView) -> SweepView:
+    """Waits for its end. Ctrl-C ends the command, not the sweep."""
     tries = 0
-    while not sweep.ended:
-        tries += 1
-        time.sleep(exponential(tries, first_s=0.1, limit_s=2.0))
-        sweep = client.sweep(sweep.id)
+    try:
+        while not sweep.ended:
+            tries += 1
+            time.sleep(exponential(tries, first_s=0.1, limit_s=2.0))
+            sweep = client.sweep(sweep.id)
+    except KeyboardInterrupt:
+        say(f"\nno longer waiting; sweep {sweep.name} continues")
+        say(f"  muster sweep wait {sweep.name}    wait again")
+        say(f"  muster sweep stop {sweep.name}    stop it")
+        raise click.exceptions.Exit(130) from None
     say(f"sweep {sweep.name} is {sweep.state}: {outcome_text(sweep)}")
     return sweep
 

@@ -36,18 +36,20 @@ def watch(
             items = fetch()
             return "\n".join(table_lines(items, columns(items), output))
 
-        _draw_in_place(draw, woken)
+        _draw_in_place(draw, woken, lambda: False)
     else:
         _print_changes(fetch, columns, output, woken)
 
 
-def watch_text(client: "Client", draw: Callable[[], str]) -> None:
-    """Runs until interrupted. On a terminal the text is drawn in place; in a pipe it is printed when it has changed."""
+def watch_text(client: "Client", draw: Callable[[], str], is_over: Callable[[], bool]) -> None:
+    """Runs until interrupted, or until `is_over` after a text was drawn. On a terminal the text is drawn in place, and
+    its last state stays; in a pipe it is printed when it has changed."""
     client.transport.on_notice = lambda _: None
     woken = threading.Event()
     threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
     if sys.stdout.isatty():
-        _draw_in_place(draw, woken)
+        echo(_draw_in_place(draw, woken, is_over))
+        return
     closed = threading.Event()
     threading.Thread(target=_wake_on_closed_pipe, args=(sys.stdout.fileno(), closed, woken), daemon=True).start()
     shown = ""
@@ -56,10 +58,13 @@ def watch_text(client: "Client", draw: Callable[[], str]) -> None:
         if text != shown:
             echo(f"\n{text}" if shown else text)
         shown = text
+        if is_over():
+            return
         _pause(woken)
 
 
-def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
+def _draw_in_place(draw: Callable[[], str], woken: threading.Event, is_over: Callable[[], bool]) -> str:
+    """Returns what was drawn last."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -67,7 +72,10 @@ def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
     console = Console(no_color=click.get_current_context().find_root().color is False)
     with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
         while True:
-            live.update(Text.from_ansi(draw(), no_wrap=True, overflow="crop"), refresh=True)
+            text = draw()
+            live.update(Text.from_ansi(text, no_wrap=True, overflow="crop"), refresh=True)
+            if is_over():
+                return text
             _pause(woken)
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from muster.lib.quantities import about_number
-from muster.pictures.svg import COLOURS, page, safe, value_range
+from muster.pictures.svg import COLOURS, Box, page, safe, value_range
+from muster.pictures.ticks import ticks_between
 
 Point = tuple[float, float]
 WIDTH, HEIGHT = 960, 540
-_LEFT, _TOP, _RIGHT, _BOTTOM = 80, 60, 720, 490
-_TICKS = 5
+_BOX = Box(80, 60, 720, 490)
 _MOST_NAMES = 20
 
 
@@ -19,28 +18,27 @@ def draw_curves(metric: str, curves: Sequence[tuple[str, Sequence[Point]]]) -> s
     low_y, high_y = value_range([y for _, y in points])
 
     def place(point: Point) -> str:
-        x = _LEFT + (point[0] - low_x) / (high_x - low_x) * (_RIGHT - _LEFT)
-        y = _BOTTOM - (point[1] - low_y) / (high_y - low_y) * (_BOTTOM - _TOP)
-        return f"{x:.1f},{y:.1f}"
+        x, y = (point[0] - low_x) / (high_x - low_x), (point[1] - low_y) / (high_y - low_y)
+        return f"{_BOX.x(x):.1f},{_BOX.y(y):.1f}"
 
     parts = [*_axes(low_x, high_x, low_y, high_y)]
     for number, (name, curve) in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
         parts.append(f'<polyline stroke="{colour}" points="{" ".join(map(place, curve))}"/>')
         if number < _MOST_NAMES:
-            y = _TOP + 20 * number
-            parts.append(f'<rect fill="{colour}" x="{_RIGHT + 20}" y="{y}" width="12" height="10"/>')
-            parts.append(f'<text x="{_RIGHT + 38}" y="{y + 10}">{safe(name[:30])}</text>')
+            y = _BOX.top + 20 * number
+            parts.append(f'<rect fill="{colour}" x="{_BOX.right + 20}" y="{y}" width="12" height="10"/>')
+            parts.append(f'<text x="{_BOX.right + 38}" y="{y + 10}">{safe(name[:30])}</text>')
     return page(metric, WIDTH, HEIGHT, parts)
 
 
 def _axes(low_x: float, high_x: float, low_y: float, high_y: float) -> Iterator[str]:
-    yield f'<line class="axis" x1="{_LEFT}" y1="{_TOP}" x2="{_LEFT}" y2="{_BOTTOM}"/>'
-    yield f'<line class="axis" x1="{_LEFT}" y1="{_BOTTOM}" x2="{_RIGHT}" y2="{_BOTTOM}"/>'
-    for tick in range(_TICKS + 1):
-        part = tick / _TICKS
-        x, y = _LEFT + part * (_RIGHT - _LEFT), _BOTTOM - part * (_BOTTOM - _TOP)
-        step, value = low_x + part * (high_x - low_x), low_y + part * (high_y - low_y)
-        yield f'<text class="middle" x="{x:.0f}" y="{_BOTTOM + 20}">{safe(about_number(step))}</text>'
-        yield f'<text class="left" x="{_LEFT - 8}" y="{y + 4:.0f}">{value:.4g}</text>'
-    yield f'<text class="middle" x="{(_LEFT + _RIGHT) // 2}" y="{_BOTTOM + 40}">step</text>'
+    yield f'<line class="axis" x1="{_BOX.left}" y1="{_BOX.top}" x2="{_BOX.left}" y2="{_BOX.bottom}"/>'
+    yield f'<line class="axis" x1="{_BOX.left}" y1="{_BOX.bottom}" x2="{_BOX.right}" y2="{_BOX.bottom}"/>'
+    for step, label in ticks_between(low_x, high_x, is_whole=True):
+        x = _BOX.x((step - low_x) / (high_x - low_x))
+        yield f'<text class="middle" x="{x:.1f}" y="{_BOX.bottom + 20}">{label}</text>'
+    for value, label in ticks_between(low_y, high_y):
+        y = _BOX.y((value - low_y) / (high_y - low_y))
+        yield f'<text class="left" x="{_BOX.left - 8}" y="{y + 4:.1f}">{label}</text>'
+    yield f'<text class="middle" x="{_BOX.x(0.5):.0f}" y="{_BOX.bottom + 40}">step</text>'

@@ -5,6 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from muster.lib.numbers import as_number
+from muster.pictures.ticks import are_whole, powers_between, ticks_between
+
 Value = str | float | bool | None
 _LOG_FROM = 100.0
 """Numbers that are so many times as large as others are told apart on a logarithmic scale only."""
@@ -23,7 +26,7 @@ class Scale:
 def scale_of(name: str, values: Sequence[Value]) -> Scale:
     """Numbers are placed as numbers if all values are, also those that are written as texts; else each text has a place
     of its own."""
-    read = [_number(value) for value in values]
+    read = [as_number(value) for value in values]
     numbers = [number for number in read if number is not None]
     if len(numbers) == sum(value is not None for value in values):
         return _of_numbers(name, read, numbers)
@@ -39,10 +42,8 @@ def _of_numbers(name: str, values: Sequence[float | None], numbers: Sequence[flo
     def place(value: float) -> float:
         return math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
 
-    def at(part: float) -> float:
-        return float(low * (high / low) ** part) if is_log else low + part * (high - low)
-
-    ticks = [(part, f"{at(part):.4g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    found = powers_between(low, high) if is_log else ticks_between(low, high, is_whole=are_whole(numbers))
+    ticks = [(place(tick.value), tick.label) for tick in found]
     return Scale(name, [None if value is None else place(value) for value in values], ticks, is_log)
 
 
@@ -53,16 +54,6 @@ def _of_texts(name: str, values: Sequence[str | None]) -> Scale:
     return Scale(
         name, [None if value is None else places[value] for value in values], [(places[one], one) for one in texts]
     )
-
-
-def _number(value: Value) -> float | None:
-    if value is None or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _text(value: Value) -> str:

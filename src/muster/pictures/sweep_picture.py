@@ -4,17 +4,16 @@ as parallel coordinates."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.lib.quantities import about_duration
 from muster.pictures.parallel import parallel_parts
 from muster.pictures.scales import Scale, Value, scale_of
 from muster.pictures.svg import COLOURS, Box, page, safe, shortened, value_range
+from muster.pictures.ticks import durations_up_to, ticks_between
 
 WIDTH = 960
 _TOP, _PANEL, _GAP = 80, 190, 80
 _COLUMNS = (Box(80, 0, 460, _PANEL), Box(560, 0, 940, _PANEL))
 _PARALLEL = 300
 _MOST_PARAMS = 8
-_TICKS = 4
 _POINT, _BEST = COLOURS[0], COLOURS[1]
 
 
@@ -104,18 +103,17 @@ def _best_so_far(box: Box, members: Sequence[Member], is_max: bool) -> Iterator[
         best = max(best, value) if is_max else min(best, value)
         points.append(f"{x:.1f},{box.y((best - low) / (high - low)):.1f}")
     yield from _value_labels(box, low, high)
-    for tick in range(_TICKS + 1):
-        yield _below(box, tick / _TICKS, about_duration(longest * tick / _TICKS))
+    for after_s, label in durations_up_to(longest):
+        yield _below(box, after_s / longest, label)
     for after_s, value in ended:
         yield _dot(box.x(after_s / longest), box.y((value - low) / (high - low)), _POINT, 2)
     yield f'<polyline stroke="{_BEST}" points="{" ".join(points)}"/>'
 
 
 def _value_labels(box: Box, low: float, high: float) -> Iterator[str]:
-    for tick in range(_TICKS + 1):
-        part = tick / _TICKS
-        value = low + part * (high - low)
-        yield f'<text class="left" x="{box.left - 8}" y="{box.y(part) + 4:.1f}">{value:.4g}</text>'
+    for value, label in ticks_between(low, high):
+        y = box.y((value - low) / (high - low)) + 4
+        yield f'<text class="left" x="{box.left - 8}" y="{y:.1f}">{label}</text>'
 
 
 def _below(box: Box, part: float, label: str) -> str:

@@ -145,6 +145,11 @@ class Services:
             raise foreign_jobs.refusal(foreign) if action in CHANGING else foreign_jobs.unreadable(foreign)
         job = await self._look_up(principal, ref)
         if job is None or not may(principal, Action.JOB_SEE, job.owner, private=self.private_jobs):
+            if await self._is_sweep(principal, ref):
+                hint = (
+                    f"`muster sweep describe {ref}` lists its jobs; `muster sweep wait`, `retry` and `stop` act on all"
+                )
+                raise NotFound(f"{ref} is a sweep, and no job", hint=hint)
             others = foreign_jobs.named(self.context, principal, ref)
             guess = others[0] if others else await nearest_job(self.context, principal, ref)
             hint = f"did you mean {guess}?" if guess else "see `muster get jobs --all`"
@@ -182,6 +187,11 @@ class Services:
             **job_view(job, reason=live_reason(self.context, job), used=used),
             "trackingUrl": tracking_url(self.public_address, job.id, job.tracking_url),
         }
+
+    async def _is_sweep(self, principal: Principal, ref: str) -> bool:
+        store = self.context.store
+        sweep = await store.find_sweep(principal.name, ref) or await store.find_sweep(None, ref)
+        return sweep is not None and may(principal, Action.SWEEP_SEE, sweep.owner, private=self.private_jobs)
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
         if _ID.fullmatch(ref):

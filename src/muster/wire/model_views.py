@@ -29,6 +29,7 @@ def model_view(model: Model) -> ModelOut:
             "params": dict(lineage.params),
             "sweep": lineage.sweep,
             "member": lineage.member,
+            "commit": lineage.commit,
         },
     }
 

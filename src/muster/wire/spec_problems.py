@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from muster.domain import extended_resources
 from muster.domain.errors import Problem
+from muster.lib.counting import counted
 from muster.wire.documents import Path, dotted
 from muster.wire.key_hints import meant
 from muster.wire.spec_schema import (
@@ -149,6 +150,10 @@ def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
         longest = context["max_length"]
         hint = TEXT_HINT if longest == MAX_TEXT else f"at most {longest} characters"
         return Problem(dotted(path), f"is {len(error['input'])} characters long", hint)
+    if kind == "too_short":
+        return Problem(dotted(path), f"is {given}", f"at least {counted(context['min_length'], 'item')}")
+    if kind == "too_long":
+        return Problem(dotted(path), f"has more than {counted(context['max_length'], 'item')}")
     if kind in ("model_type", "dict_type"):
         return Problem(dotted(path), f"is {given}", _mapping_hint(path))
     message = str(error["msg"])

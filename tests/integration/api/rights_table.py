@@ -158,7 +158,8 @@ TABLE = (
     Row("GET", f"{API}/experiments/best", 200, 200, 200, query={"metric": "loss"}),
     Row("GET", f"{API}/alerts", 200, 200, 200),
     Row("GET", f"{API}/report", 200, 200, 200),
-    Row("GET", f"{API}/history", 404, 404, 404),  # these servers have no log server
+    Row("GET", f"{API}/history", 200, 200, 200),  # these servers have no log server
+    Row("GET", f"{API}/history", 404, 404, 404, query={"all": "true"}),
     Row("GET", f"{API}/history/{{receiver}}/{{job_id}}", 404, 404, 404, given={"receiver": "fresh", "job_id": "fresh"}),
     Row("GET", f"{API}/queue", 200, 200, 200),
     Row("GET", f"{API}/schedule", 200, 200, 200),
@@ -261,6 +262,7 @@ TABLE = (
     Row("POST", f"{API}/server/write-check", 200, 200, 200),
     *(Row("GET", route, 200, 200, 200, open_to_all=True) for route in ("/healthz", "/readyz", "/openapi.json", "/")),
     Row("GET", "/metrics", 200, 200, 200),
+    *(Row(method, "/jobs/{ref}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True) for method in ("GET", "HEAD")),
     Row("GET", "/jobs/{ref}/proxy/{rest:path}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True),
     Row("HEAD", "/", 200, 200, 200, open_to_all=True),
     *(

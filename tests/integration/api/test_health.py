@@ -49,6 +49,16 @@ def test_metrics_count_jobs_and_do_not_name_those_that_wait(people: People) -> N
     assert f'muster_user_jobs{{cluster="local",state="Held",user="{people.owner.name}"}}' in text
 
 
+@pytest.mark.parametrize(
+    ("address", "page"), [("/jobs/1m7f88hhkeyjxngn", "1m7f88hhkeyjxngn"), ("/jobs/a%3Fb%23c", "a%3Fb%23c")]
+)
+def test_a_tracking_url_leads_to_the_page_of_the_job_whether_or_not_there_is_one(
+    muster_server: MusterServer, address: str, page: str
+) -> None:
+    answer = get(muster_server, address)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/#/jobs/{page}")
+
+
 def test_the_page_may_not_be_framed_nor_run_what_is_not_its_own(muster_server: MusterServer) -> None:
     index = get(muster_server, "/")
     scripts = re.findall(r'(?:src|href)="(/portal/[^"]+)"', index.text)

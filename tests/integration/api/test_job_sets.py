@@ -96,3 +96,12 @@ def test_a_circle_is_refused(me: Caller) -> None:
 @pytest.mark.parametrize("body", [{}, {"jobs": [{}], "specs": [{}]}])
 def test_one_kind_of_list_is_needed(me: Caller, body: dict[str, Any]) -> None:
     problem(me.post("/jobs:bulk", body), 422, "invalid")
+
+
+def test_a_sweep_that_is_taken_for_a_job_is_named_as_a_sweep(people: People) -> None:
+    name = unique("taken")
+    spec = {"name": name, "command": "true", "sweep": {"grid": {"lr": [1, 2]}}}
+    ok(people.owner.post("/sweeps", {"spec": spec}), 201)
+    refused = problem(people.owner.get(f"/jobs/{name}"), 404, "not-found")
+    assert refused["detail"] == f"{name} is a sweep, and no job"
+    assert f"muster sweep describe {name}" in refused["hint"]

@@ -62,15 +62,36 @@ def test_what_a_job_cost(server: MusterServer) -> None:
     assert unpaid["cost"] == 0.0
 
 
+def test_jobs_of_this_server_need_no_log_server(server: MusterServer) -> None:
+    lines = server.run("history", "list", check=True).stdout.splitlines()
+    assert {line.split()[0] for line in lines[1:]} >= set(RUNS)
+    shown = server.run("history", "show", "one", check=True).stdout
+    assert "Params:        lr=0.1" in shown
+    assert "job.held" in shown
+    refused = server.run("history", "list", "--all")
+    assert (refused.returncode, "this server has no log server" in refused.stderr) == (1, True)
+    assert "the history has no job nobody" in server.run("history", "show", "nobody").stderr
+
+
 def test_the_best_of_each_value_of_a_parameter(server: MusterServer) -> None:
     items = server.json("history", "best", "--metric", "acc", "--by", "lr")["items"]
     assert [(one["group"], one["value"], one["best"]["name"]) for one in items] == [
         (0.01, 0.9, "two"),
         (0.1, 0.8, "one"),
     ]
-    lines = server.run("history", "best", "--metric", "acc", "--min", "--param", "lr>0.05", check=True).stdout
-    assert lines.splitlines()[1].split()[:4] == ["0.5", "0.6", "2", "one"]
     assert "no job has reported loss" in server.run("history", "best", "--metric", "loss", check=True).stderr
+
+
+def test_without_a_parameter_jobs_are_ranked(server: MusterServer) -> None:
+    shown = server.run("history", "best", "--metric", "acc", "--min", "--param", "lr>0.05", check=True).stdout
+    title, *lines = [line.split() for line in shown.splitlines()]
+    assert title == ["ACC", "JOB", "ID", "STATE", "PARAMS"]
+    assert [(line[0], line[1], line[-1]) for line in lines] == [("0.5", "one", "lr=0.1"), ("0.7", "three", "lr=0.1")]
+
+
+def test_condition_without_a_value_is_wrong_usage(server: MusterServer) -> None:
+    refused = server.run("history", "best", "--metric", "acc", "--param", "lr<<")
+    assert (refused.returncode, "'lr<<' is not a condition" in refused.stderr) == (2, True)
 
 
 def test_a_table_for_other_programs(server: MusterServer, tmp_path: Path) -> None:

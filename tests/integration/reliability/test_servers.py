@@ -10,7 +10,7 @@ from tests.parts.server import MusterServer, polls
 
 def test_second_server_on_one_home_refuses_and_says_why(server: MusterServer) -> None:
     second = server.run("up", "--port", "0")
-    assert second.returncode == 1
+    assert second.returncode == 2, "as for a port that is in use"
     assert "another server is already using" in second.stderr
     assert "hint:" in second.stderr
     assert server.call("GET", "/readyz")[0] == 200, "the first one goes on"

@@ -59,7 +59,7 @@ def test_a_job_that_is_not_there_is_said(server: TinyServer) -> None:
     server.on("GET", "/history", page())
     outcome = muster(server, "history", "show", "digits")
     assert outcome.code == 1
-    assert "the log server has no job digits" in outcome.err
+    assert "the history has no job digits" in outcome.err
 
 
 def test_a_server_without_a_log_server_says_what_to_do(server: TinyServer) -> None:
@@ -82,3 +82,11 @@ def test_a_task_sets_its_address_by_a_file_and_without_a_server(
     monkeypatch.delenv("MUSTER_TASK_DIR")
     outcome = muster(None, "tracking-url", "https://h/1")
     assert "only works inside a task" in outcome.err
+
+
+def test_numbers_in_tables_have_six_digits(server: TinyServer) -> None:
+    best = {"name": "net-1", "id": "1m7q", "state": "Succeeded", "params": {}}
+    one = {"group": 0.1, "value": 6.0874999999999995, "mean": 2 / 3, "runs": 3, "best": best}
+    server.on("GET", "/experiments/best", Answer(200, {"metric": "loss", "by": "lr", "goal": "min", "items": [one]}))
+    outcome = muster(server, "history", "best", "--metric", "loss", "--min", "--by", "lr")
+    assert outcome.out.splitlines()[1].split()[:4] == ["0.1", "6.0875", "0.666667", "3"]

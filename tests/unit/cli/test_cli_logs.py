@@ -86,3 +86,10 @@ def test_a_followed_log_says_that_the_connection_is_lost(server: TinyServer) -> 
     assert outcome.err == (
         f"the connection to {server.url} is lost; retrying for up to 2 minutes\nconnected again, to {server.url}\n"
     )
+
+
+def test_a_run_from_outside_says_that_it_has_no_log(server: TinyServer) -> None:
+    job = with_job(server, cluster="elsewhere", state="Succeeded")
+    server.on("GET", f"/jobs/{job['id']}/tasks", Answer(200, {"items": []}))
+    outcome = muster(server, "logs", job["name"])
+    assert (outcome.code, "reported from outside of Muster" in outcome.err) == (0, True)

@@ -1,8 +1,10 @@
 """Jobs side by side in a table."""
 
+from typing import Any
+
 import pytest
 
-from muster.cli.run_tables import compared
+from muster.cli.run_tables import _PLAIN, compared, flattened, plotted
 
 pytestmark = pytest.mark.fast
 _NONE = ("package", "cost", "peakMemoryBytes", "gpuPercent")
@@ -18,3 +20,30 @@ def test_a_commit_is_short_and_says_whether_the_code_was_changed(commit: str, sh
     use = {"ranS": 1.0, "gpuHours": 0.0, **dict.fromkeys(_NONE)}
     _, lines = compared([{**texts, **use, "commit": commit, "params": {}, "env": {}, "metrics": {}}])
     assert ["commit", shown] in lines
+
+
+def _given(*values: object) -> list[dict[str, Any]]:
+    plain = dict.fromkeys((*_NONE, *_PLAIN))
+    return [{**plain, "params": {} if value is None else {"lr": value}, "metrics": {}} for value in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        (["0.1", None, 0.2], [0.1, None, 0.2]),
+        (["1", 2], [1, 2]),
+        (["1", "0.5"], [1.0, 0.5]),
+        (["1", "auto"], ["1", "auto"]),
+        (["2024_01", "1"], ["2024_01", "1"]),
+        (["nan", "1"], ["nan", "1"]),
+    ],
+)
+def test_a_parameter_of_numbers_alone_is_saved_as_numbers(values: list[object], column: list[object]) -> None:
+    titles, lines = flattened(_given(*values))
+    found = [line[titles.index("params.lr")] for line in lines]
+    assert [(type(one), one) for one in found] == [(type(one), one) for one in column]
+
+
+def test_a_parameter_with_one_number_is_no_axis_though_one_is_a_text() -> None:
+    assert plotted(_given(0.1, "0.10"), [], [], "last") == []
+    assert [name for name, _ in plotted(_given(0.1, "0.2"), [], [], "last")] == ["lr"]

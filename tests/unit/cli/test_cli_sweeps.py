@@ -91,3 +91,36 @@ def test_retry_of_a_member_says_that_the_new_job_is_none(
     outcome = muster(server, "retry", job["name"])
     assert outcome.code == 0, outcome.err
     assert ("no member of the sweep" in outcome.err) is is_said
+
+
+def _known(server: TinyServer, state: str, **counts: int) -> None:
+    sweep = {**a_sweep(state, 2, 2, **counts).raw, "params": ["lr"], "metric": None, "goal": None, "best": None}
+    for path in ("/sweeps/search", "/sweeps/s1"):
+        server.on("GET", path, Answer(200, sweep))
+    member = {"member": 1, "name": "search-1", "job": "j1", "state": "Failed", "params": {"lr": 1}, "reason": ""}
+    server.on("GET", "/sweeps/s1/members", Answer(200, {"items": [member], "nextMember": None}))
+
+
+@pytest.mark.parametrize(("state", "code"), [("Succeeded", 0), ("Failed", 1)])
+def test_waiting_for_a_sweep_ends_as_it_ended(server: TinyServer, state: str, code: int) -> None:
+    _known(server, state, Succeeded=2)
+    outcome = muster(server, "sweep", "wait", "search")
+    assert (outcome.code, outcome.out) == (code, "search\n")
+    assert f"sweep search is {state}: 2 succeeded" in outcome.err
+
+
+def test_interrupted_waiting_says_that_the_sweep_continues(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    _known(server, "Running", Running=2)
+    monkeypatch.setattr("muster.cli.submitted_sweeps.time.sleep", interrupted)
+    outcome = muster(server, "sweep", "wait", "search")
+    assert (outcome.code, "sweep search continues" in outcome.err) == (130, True)
+
+
+def test_failed_members_are_retried(server: TinyServer) -> None:
+    _known(server, "Failed", Succeeded=1, Failed=1)
+    server.on("GET", "/jobs/j1", Answer(200, a_job(id="j1", name="search-1", state="Failed")))
+    server.on("POST", "/jobs/j1/retry", Answer(201, a_job(id="j2", name="search-1", state="Queued")))
+    assert muster(server, "sweep", "retry", "search").out == "j2\n"

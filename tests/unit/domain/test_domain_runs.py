@@ -34,6 +34,22 @@ def test_the_last_value_may_count_and_less_may_be_better() -> None:
     assert best_by(RUNS, "acc", None, Goal.MIN, Value.LAST)[0].best.id == "j5"
 
 
+def test_without_a_parameter_the_runs_are_ranked() -> None:
+    found = best_by(RUNS, "acc", None, Goal.MAX, Value.BEST)
+    assert [(one.best.id, one.value, one.runs, one.group) for one in found] == [
+        ("j2", 0.9, 1, None),
+        ("j3", 0.85, 1, None),
+        ("j1", 0.8, 1, None),
+        ("j5", 0.5, 1, None),
+    ]
+
+
+def test_equal_numbers_are_one_group_also_if_one_is_a_text() -> None:
+    runs = [run(1, "1", 0.1), run(2, 1, 0.2), run(3, 1.0, 0.3), run(4, True, 0.4), run(5, "one", 0.5), run(6, "nan", 0)]
+    found = best_by(runs, "acc", "lr", Goal.MAX, Value.BEST)
+    assert [(one.group, one.runs) for one in found] == [("one", 1), (True, 1), (1, 3), ("nan", 1)]
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
@@ -54,7 +70,7 @@ def test_conditions_on_metrics_are_about_last_values() -> None:
     assert [one.id for one in matching(RUNS, [], [condition("acc > 0.65")])] == ["j1", "j3"]
 
 
-@pytest.mark.parametrize("text", ["", "acc", "=1", "acc>", ">="])
+@pytest.mark.parametrize("text", ["", "acc", "=1", "acc>", ">=", "lr<<", "lr==1", "lr<=>2"])
 def test_what_is_no_condition_is_said(text: str) -> None:
     with pytest.raises(Invalid, match="is not a condition"):
         condition(text)

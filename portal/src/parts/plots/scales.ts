@@ -1,3 +1,5 @@
+import { powersBetween, ticksBetween } from "./ticks";
+
 /** A value of a parameter or a metric, as the API answers it. */
 export type Value = string | number | boolean;
 
@@ -13,7 +15,6 @@ export interface Scale {
 /** Numbers that are so many times as large as others are told apart on a logarithmic scale only. */
 const LOG_FROM = 100;
 const MOST_TEXTS = 12;
-const QUARTERS = [0, 0.25, 0.5, 0.75, 1];
 
 /** Numbers are placed as numbers if all values are; else each text has a place of its own. */
 export function scaleOf(name: string, values: readonly (Value | null | undefined)[]): Scale {
@@ -37,11 +38,11 @@ function ofNumbers(name: string, values: (number | null)[], numbers: number[]): 
   const isLog = low > 0 && high / low >= LOG_FROM;
   const place = (value: number) =>
     isLog ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
-  const at = (part: number) => (isLog ? low * (high / low) ** part : low + part * (high - low));
+  const ticks = isLog ? powersBetween(low, high) : ticksBetween(low, high, numbers.every(Number.isInteger));
   return {
     name,
     places: values.map((value) => (value === null ? null : place(value))),
-    ticks: QUARTERS.map((part) => ({ place: part, label: shortNumber(at(part)) })),
+    ticks: ticks.map((value) => ({ place: place(value), label: valueText(value) })),
     isLog,
   };
 }
@@ -73,5 +74,3 @@ export const valueText = (value: Value | null | undefined): string =>
     : typeof value === "number"
       ? String(Number(value.toPrecision(6)))
       : String(value);
-
-const shortNumber = (value: number): string => String(Number(value.toPrecision(4)));

@@ -16,6 +16,7 @@ from muster.cli.tables.colours import state_colour
 from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.cli.tables.text_tables import Column
 from muster.cli.terminal import echo
+from muster.client.errors import NOT_FOUND, MusterError
 from muster.client.views import instant
 
 if TYPE_CHECKING:
@@ -69,12 +70,12 @@ def list_(
 ) -> None:
     """List past and present jobs, newest first, as the log server knows them.
 
-    Without --all, only jobs of this server are listed. You see the jobs that were submitted under your name; admins see
-    all.
+    Without --all, only jobs of this server are listed: also without a log server, except for those that were deleted.
+    You see the jobs that were submitted under your name; admins see all.
 
     \b
     Examples:
-      muster history list --all
+      muster history list
       muster history list --all --state Failed --since 7d
       muster history list --all -o json | jq '.items[] | {name, params, state}'
     """
@@ -94,6 +95,8 @@ def list_(
 @output_option("table", "json", "yaml")
 def show(job: str, receiver: str | None, output: str) -> None:
     """Show what the log server knows of one job: its config, its tracking URL, and all that happened to it.
+
+    Without a log server, it is what this server knows of one of its own jobs.
 
     JOB is an id, an unambiguous prefix of one, the name of the newest job of that name, on any server, or @last.
 
@@ -122,20 +125,32 @@ def _read(client: "Client", query: Mapping[str, str | None], limit: int) -> tupl
             return items, cursor is not None
 
 
+def _read_anywhere(
+    client: "Client", query: Mapping[str, str | None], limit: int
+) -> tuple[list[Mapping[str, Any]], bool]:
+    """Of all servers, or of this one if it has no log server."""
+    try:
+        return _read(client, {**query, "all": "true"}, limit)
+    except MusterError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return _read(client, query, limit)
+
+
 def _find(client: "Client", job: str, receiver: str | None) -> Mapping[str, Any]:
     if job == "@last":
-        found, _ = _read(client, {"all": "true", "owner": "me"}, 1)
+        found, _ = _read_anywhere(client, {"owner": "me"}, 1)
         if not found:
-            raise Failure("the log server has no job of yours", hint="see `muster history list --all`")
+            raise Failure("the history has no job of yours", hint="see `muster history list`")
         return found[0]
-    found, _ = _read(client, {"all": "true", "text": job}, 1000)
+    found, _ = _read_anywhere(client, {"text": job}, 1000)
     found = [one for one in found if receiver in (None, one["receiver"])]
     exact = [one for one in found if job in (one["id"], one.get("name"))]
     exact = exact or [one for one in found if one["id"].startswith(job)]
     if len({one["id"] for one in exact if one.get("name") != job}) > 1:
         raise Failure(f"several ids begin with {job}", hint="give more of it")
     if not exact:
-        raise Failure(f"the log server has no job {job}", hint="see `muster history list --all`")
+        raise Failure(f"the history has no job {job}", hint="see `muster history list`")
     by_id = [one for one in exact if one["id"] == job]
     if len(by_id) > 1:
         raise Failure(f"several servers have a job {job}", hint=f"add --receiver, such as {by_id[0]['receiver']}")

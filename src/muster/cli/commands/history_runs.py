@@ -14,6 +14,7 @@ from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.csv_texts import csv_text
 from muster.cli.tables.output import print_document, print_list
+from muster.cli.tables.sweep_columns import params_text, value_text
 from muster.cli.tables.text_tables import Column
 from muster.cli.terminal import echo
 from muster.lib.counting import counted
@@ -64,8 +65,7 @@ def compare(jobs: Sequence[str], output: str) -> None:
     if output == "csv":
         echo(csv_text(["", *names], lines), nl=False)
         return
-    columns = [Column("", _cell(0))] + [Column(name, _cell(place)) for place, name in enumerate(names, 1)]
-    print_list([Cells(line) for line in lines], columns, "wide")
+    print_list([Cells(line) for line in lines], _columns(["", *names]), "wide")
 
 
 @click.command()
@@ -77,10 +77,13 @@ def compare(jobs: Sequence[str], output: str) -> None:
 @_filters
 @output_option("table", "json", "yaml")
 def best(metric: str, by: str | None, is_min: bool, is_last: bool, limit: int, output: str, **filters: Any) -> None:
-    """Find the best jobs of this server by a metric.
+    """Rank the jobs of this server by a metric, the best first.
+
+    With --by, each line is a value of the parameter, with its best job, and the mean of its jobs.
 
     \b
     Examples:
+      muster history best --metric acc
       muster history best --metric acc --by lr
       muster history best --metric loss --min --since 7d --param 'optimizer=adam'
     """
@@ -94,9 +97,13 @@ def best(metric: str, by: str | None, is_min: bool, is_last: bool, limit: int, o
     if not found["items"]:
         say(f"no job has reported {metric}")
         return
-    lines = [[one["group"], one["value"], one["mean"], one["runs"], *_named(one["best"])] for one in found["items"]]
-    titles = [(by or "").upper(), metric.upper(), "MEAN", "RUNS", "JOB", "ID", "STATE"]
-    print_list([Cells(line) for line in lines], _columns(titles, 0 if by else 1), "wide")
+    if by:
+        titles = [by.upper(), metric.upper(), "MEAN", "RUNS", "JOB", "ID", "STATE"]
+        lines = [[one["group"], one["value"], one["mean"], one["runs"], *_named(one["best"])] for one in found["items"]]
+    else:
+        titles = [metric.upper(), "JOB", "ID", "STATE", "PARAMS"]
+        lines = [[one["value"], *_named(one["best"]), params_text(one["best"]["params"])] for one in found["items"]]
+    print_list([Cells(line) for line in lines], _columns(titles), "wide")
 
 
 @click.command()
@@ -212,9 +219,13 @@ def _named(run: Mapping[str, Any]) -> list[Any]:
     return [run["name"], run["id"], run["state"]]
 
 
-def _columns(titles: Sequence[str], first: int) -> list[Column[Cells]]:
-    return [Column(title, _cell(place)) for place, title in enumerate(titles) if place >= first]
+def _columns(titles: Sequence[str]) -> list[Column[Cells]]:
+    return [Column(title, _cell(place)) for place, title in enumerate(titles)]
 
 
 def _cell(place: int) -> Callable[[Cells], Any]:
-    return lambda line: line.values[place]
+    return lambda line: _rounded(line.values[place])
+
+
+def _rounded(value: Any) -> Any:
+    return value_text(value) if isinstance(value, float) else value

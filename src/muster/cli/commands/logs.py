@@ -20,6 +20,7 @@ from muster.cli.shared_options import complete_workers, job_argument
 from muster.cli.worker_names import full_worker
 from muster.client.handles import JobHandle, LogChunk
 from muster.client.views import TaskView
+from muster.domain.jobs import ELSEWHERE
 
 _TIME = Parsed("time", lambda text: parse_time(text, datetime.now().astimezone()))
 
@@ -107,6 +108,9 @@ def command(
     chosen = _chosen(tasks, workers, handle)
     if raw:
         _print_raw(handle, chosen, attempt)
+        return
+    if handle.view.cluster == ELSEWHERE and handle.view.ended:
+        say(f"{handle.name} was reported from outside of Muster, and has no log here")
         return
     if not tasks and not followed:
         missing = "there is no log" if handle.view.ended else "no log yet"

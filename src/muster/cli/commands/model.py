@@ -127,6 +127,7 @@ def describe(ref: str, owner: str | None, output: str) -> None:
             ("Output", lineage.get("path")),
             ("Params", params_text(lineage.get("params") or {})),
             ("Package", lineage.get("package")),
+            ("Commit", lineage.get("commit")),
             ("Inputs", ", ".join(lineage.get("inputs") or ())),
             ("Mounts", ", ".join(lineage.get("mounts") or ())),
             ("Image", lineage.get("image")),

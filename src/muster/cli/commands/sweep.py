@@ -10,7 +10,7 @@ from muster.cli.lazy_group import Group
 from muster.cli.png_files import require_picture_name, save_picture
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_sweeps, output_option
-from muster.cli.submitted_sweeps import outcome_text
+from muster.cli.submitted_sweeps import ended_sweep, outcome_text
 from muster.cli.sweep_metrics import reported_instead
 from muster.cli.tables.output import print_document, print_list, table_lines
 from muster.cli.tables.sweep_columns import member_columns, params_text, sweep_columns, value_text
@@ -26,7 +26,8 @@ _SWEEP = click.argument("sweep", metavar="SWEEP", shell_complete=complete_sweeps
 
 @click.group(cls=Group)
 def command() -> None:
-    """List, show and stop sweeps. A sweep is one object with many jobs, its members, which differ in their params.
+    """List, show, stop and retry sweeps. A sweep is one object with many jobs, its members, which
+    differ in their params.
 
     `muster submit` makes one of a job file with `sweep:` in it. Members are jobs like any other: `muster logs`,
     `explain`, `kill` and `retry` take their names, such as lr-search-7.
@@ -37,6 +38,7 @@ def command() -> None:
       muster sweep list
       muster sweep describe lr-search --watch
       muster sweep plot lr-search --picture search.svg
+      muster sweep wait lr-search
       muster sweep stop lr-search
     """
 
@@ -76,7 +78,7 @@ def list_sweeps(mine: bool, owner: str | None, is_open: bool, limit: int, output
     "--limit", type=click.IntRange(min=1), default=_PAGE, show_default=True, help="The largest number of members."
 )
 @click.option("--all", "all_", is_flag=True, help="Show all members, however many there are.")
-@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen and update it.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen and update it until it ends.")
 @output_option("table", "wide", "json", "yaml")
 def describe(sweep: str, state: tuple[str, ...], limit: int, all_: bool, watched: bool, output: str) -> None:
     """Show a sweep: its state, the best member so far, and its members with their params.
@@ -104,10 +106,53 @@ def describe(sweep: str, state: tuple[str, ...], limit: int, all_: bool, watched
     with reading_options():
         first = client.sweep(sweep)
         text = _text(client, first, states, most, output)
-    if watched:
-        watch_text(client, lambda: _text(client, client.sweep(first.id), states, most, output))
-    else:
+    if not watched:
         echo(text)
+        return
+    newest = first
+
+    def draw() -> str:
+        nonlocal newest
+        newest = client.sweep(first.id)
+        return _text(client, newest, states, most, output)
+
+    watch_text(client, draw, lambda: newest.ended)
+
+
+@command.command()
+@_SWEEP
+@output_option("name", "json", "yaml", default="name")
+def wait(sweep: str, output: str) -> None:
+    """Wait until a sweep has ended. The exit code is 0 if it succeeded, else 1. Ctrl-C ends the command, not the sweep.
+
+    \b
+    Example:
+      muster sweep wait lr-search && muster sweep describe lr-search
+    """
+    client = connect()
+    ended = ended_sweep(client, client.sweep(sweep))
+    _print(ended, output)
+    raise click.exceptions.Exit(0 if ended.state == "Succeeded" else 1)
+
+
+@command.command()
+@_SWEEP
+def retry(sweep: str) -> None:
+    """Submit the failed members of a sweep again, each as a job of its own. The sweep's result stays as it is.
+
+    \b
+    Example:
+      muster sweep retry lr-search
+    """
+    client = connect()
+    found = client.sweep(sweep)
+    failed = list(client.sweep_members(found.id, state=["Failed"]))
+    for member in failed:
+        again = client.job(member.job).retry()
+        say(f"submitted job {again.name} again, as the new job {again.id}")
+        echo(again.id)
+    if not failed:
+        say(f"no member of {found.name} has failed")
 
 
 @command.command()
@@ -124,10 +169,7 @@ def stop(sweep: str, output: str) -> None:
     """
     stopped = connect().stop_sweep(sweep)
     say(f"stopped sweep {stopped.name}: {outcome_text(stopped)}")
-    if output == "name":
-        echo(stopped.name)
-    else:
-        print_document(stopped.raw, output)
+    _print(stopped, output)
 
 
 @command.command()
@@ -158,6 +200,13 @@ def plot(sweep: str, picture: Path) -> None:
         found.name, found.metric, found.goal == "max", found.raw["params"], [_drawn(found, one) for one in members]
     )
     save_picture(picture, drawn.drawn(), WIDTH, drawn.height)
+
+
+def _print(sweep: SweepView, output: str) -> None:
+    if output == "name":
+        echo(sweep.name)
+    else:
+        print_document(sweep.raw, output)
 
 
 def _drawn(sweep: SweepView, member: MemberView) -> Member:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.domain.experiments.runs import noted_commit
 from muster.domain.jobs import Job
 from muster.domain.specs import ParamValue
 
@@ -41,6 +42,8 @@ class Lineage:
     params: Mapping[str, ParamValue] = field(default_factory=dict)
     sweep: str = ""
     member: int = 0
+    commit: str = ""
+    """Of the code, as the client has noted it; with `-dirty` if it was changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +80,5 @@ def lineage_of(job: Job, attempt: int, path: str) -> Lineage:
         params=dict(spec.params),
         sweep=job.sweep,
         member=job.member,
+        commit=noted_commit(spec.labels),
     )

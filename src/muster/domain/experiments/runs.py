@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from muster.domain.errors import Invalid
 from muster.domain.used_resources import UsageSum
+from muster.lib.numbers import as_number
 
 Param = str | int | float | bool
 COMMIT_TAGS = ("git.commit", "mlflow.source.git.commit")
@@ -99,9 +100,13 @@ class Run:
     def commit(self) -> str:
         """The commit of the code, if somebody has noted it; with `-dirty` if it was changed since."""
         noted = next((self.tags[name] for name in COMMIT_TAGS if name in self.tags), "")
-        if noted or COMMIT_LABEL not in self.labels:
-            return noted
-        return self.labels[COMMIT_LABEL] + ("-dirty" if self.labels.get(DIRTY_LABEL) == "true" else "")
+        return noted or noted_commit(self.labels)
+
+
+def noted_commit(labels: Mapping[str, str]) -> str:
+    if COMMIT_LABEL not in labels:
+        return ""
+    return labels[COMMIT_LABEL] + ("-dirty" if labels.get(DIRTY_LABEL) == "true" else "")
 
 
 class Goal(StrEnum):
@@ -139,16 +144,22 @@ class BestOfGroup:
 
 
 def best_by(runs: Iterable[Measured], metric: str, by: str | None, goal: Goal, which: Value) -> list[BestOfGroup]:
-    """The best run of each group, the best group first. Without a parameter, all runs are one group."""
+    """The best run of each group, the best group first. Without a parameter, each run is a group of its own."""
     groups: dict[tuple[str, Param | None], list[tuple[float, Measured]]] = {}
     for run in runs:
         value = value_of(run, metric, goal, which)
         if value is not None:
-            group = run.params.get(by) if by else None
-            groups.setdefault((type(group).__name__, group), []).append((value, run))
+            key = _group(run.params.get(by)) if by else ("run", run.id)
+            groups.setdefault(key, []).append((value, run))
     sign = -1.0 if goal is Goal.MAX else 1.0
-    found = [_best_of(group, members, sign) for (_, group), members in groups.items()]
-    return sorted(found, key=lambda one: sign * one.value)
+    found = [_best_of(group if by else None, members, sign) for (_, group), members in groups.items()]
+    return sorted(found, key=lambda one: (sign * one.value, one.best.created_at))
+
+
+def _group(value: Param | None) -> tuple[str, Param | None]:
+    """Equal numbers are one group, also if one of them is a text. Python takes True for the number 1."""
+    number = as_number(value)
+    return (type(value).__name__, value) if number is None else ("number", number)
 
 
 def _best_of(group: Param | None, members: Sequence[tuple[float, Measured]], sign: float) -> BestOfGroup:
@@ -156,7 +167,7 @@ def _best_of(group: Param | None, members: Sequence[tuple[float, Measured]], sig
     return BestOfGroup(group, len(members), run, value, math.fsum(one for one, _ in members) / len(members))
 
 
-_CONDITION = re.compile(r"\s*(?P<name>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.+?)\s*")
+_CONDITION = re.compile(r"\s*(?P<name>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>[^<>=\s].*?)\s*")
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,

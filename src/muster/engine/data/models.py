@@ -93,7 +93,8 @@ async def _chosen(context: Context, job: Job, given: Registration) -> tuple[int,
     if not chosen:
         hint = f"`muster outputs {job.name}` lists them" if found.items else "`outputs` in its spec says what is kept"
         later = "" if found.complete else "; it may be collected when the job has ended"
-        raise NotFound(f"job {job.name} has no output {given.path!r}{later}", hint=hint)
+        missing = f"has no output {path!r}" if path else "has no outputs"
+        raise NotFound(f"job {job.name} {missing}{later}", hint=hint)
     if len(chosen) > MAX_FILES:
         raise TooLarge(f"{len(chosen)} files are too many for a model", hint=f"at most {MAX_FILES}; pack them")
     return found.attempt, [(ModelFile(name, one.file.size, one.file.sha256), one.place) for name, one in chosen]

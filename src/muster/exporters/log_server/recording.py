@@ -63,19 +63,32 @@ def _body(address: str, change: Change, event: Event) -> dict[str, Any]:
         return {**body, **_of_task(change, event, job)}
     if job is None:
         return body | _short(event.data)
-    body |= {"state": job.state_name, "reason": job.reason[:_LONGEST_TEXT], "attempt": job.attempt}
-    body |= _short(event.data)
-    body |= {"name": job.name, "cluster": job.cluster, "vc": job.vc}
-    body["trackingUrl"] = tracking_url(address, job.id, job.tracking_url)
+    about = summary_of(job, address)
+    body |= {name: about[name] for name in ("state", "reason", "attempt")} | _short(event.data)
+    body |= {name: about[name] for name in ("name", "cluster", "vc", "trackingUrl")}
     is_first = change.new_job is not None and event.kind == (_kinds(change) or [event.kind])[0]
     if is_first or change.rewritten_job is not None:
-        body |= _config(job)
+        body |= config_of(job)
     if job.is_final and body["state"] == job.state_name:
-        body |= _outcome(job)
+        body |= outcome_of(job)
     return body
 
 
-def _config(job: Job) -> dict[str, Any]:
+def summary_of(job: Job, address: str) -> dict[str, Any]:
+    """What a job is at this moment."""
+    return {
+        "state": job.state_name,
+        "reason": job.reason[:_LONGEST_TEXT],
+        "attempt": job.attempt,
+        "name": job.name,
+        "cluster": job.cluster,
+        "vc": job.vc,
+        "trackingUrl": tracking_url(address, job.id, job.tracking_url),
+        "server": address,
+    }
+
+
+def config_of(job: Job) -> dict[str, Any]:
     spec = job.spec
     config = masked_spec(spec_as_written(spec))
     return {
@@ -88,7 +101,7 @@ def _config(job: Job) -> dict[str, Any]:
     }
 
 
-def _outcome(job: Job) -> dict[str, Any]:
+def outcome_of(job: Job) -> dict[str, Any]:
     state = job.state
     fault = state.fault if isinstance(state, Failed) else None
     gpu_m = sum(role.resources.gpu_m * dict(job.sizes).get(role.name, role.replicas) for role in job.spec.roles)

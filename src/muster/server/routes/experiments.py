@@ -148,7 +148,7 @@ async def best_runs(
     use: Annotated[Value, Query(description="Whether the best or the last value of a job counts.")] = Value.BEST,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
-    """The best job, or the best one for each value of a parameter, among those that match. The last ones are left
+    """The best jobs, or the best one for each value of a parameter, among those that match. The last ones are left
     out if the answer would have more than about 8 MiB."""
     where = await asked.filter(me, parts)
     if where is None:

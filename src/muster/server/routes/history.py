@@ -1,5 +1,6 @@
-"""The routes for the history of jobs on all servers, which the log server has. This server asks it for people who are
-logged in here, and checks what they may see: their own jobs, or, for admins, all.
+"""The routes for the history of jobs on all servers, which the log server has; without one, of those that this server
+has itself. This server asks for people who are logged in here, and checks what they may see: their own jobs, or, for
+admins, all.
 
 The log server knows owners by name only. A job that was submitted before the account was made is of a former user of
 the name."""
@@ -39,8 +40,9 @@ async def list_history(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=2048)] = None,
 ) -> Response:
-    """What the log server knows of jobs, newest first, also of those that were deleted here. Users see the jobs that
-    were submitted under their own name since their account was made, admins all."""
+    """What the log server knows of jobs, newest first, also of those that were deleted here; without a log server, the
+    jobs of this server. Users see the jobs that were submitted under their own name since their account was made,
+    admins all."""
     if state not in (None, *JOB_STATES):
         raise Invalid(f"{state!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
     source, now = _source(parts), parts.context.clock()
@@ -71,7 +73,7 @@ async def get_history(me: Me, parts: Parts, receiver: str, job_id: str) -> Respo
     """The job with all its records. One that you may not see is answered like one that is not there."""
     found = await _source(parts).job(receiver, job_id)
     if found is None or not (me.is_admin or _is_own(me, found["job"])):
-        raise NotFound(f"the log server has no job {job_id} of {receiver}", hint="see `muster history list --all`")
+        raise NotFound(f"there is no job {job_id} of {receiver}", hint="see `muster history list`")
     return JSONResponse(found)
 
 

@@ -1,4 +1,5 @@
-"""Links to the pages that jobs serve. The pages themselves are at hosts of their own: see `server/job_proxy`."""
+"""Links to the pages that jobs serve, which are at hosts of their own (see `server/job_proxy`), and to the portal's
+pages about jobs."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -50,6 +51,12 @@ async def make_page_link(request: Request, ref: str, body: requests.JobPageIn, m
     ticket = parts.proxy_sessions.link(Entry(target, me.token.secret_hash), me.name)
     link = f"{origin}{ENTER}#{quote(ticket)}&{quote(body.path, safe='')}"
     return JSONResponse(LinkOut(url=link, expiresAt=iso(parts.context.clock() + LINK_S)), 201)
+
+
+@browser_router.api_route("/jobs/{ref}", methods=["GET", "HEAD"])
+async def open_job(ref: str) -> Response:
+    """The tracking URL of a job. The portal's page says whether there is such a job, and who may see it."""
+    return RedirectResponse(f"/#/jobs/{quote(ref, safe='')}", 303)
 
 
 @browser_router.get("/jobs/{ref}/proxy/{rest:path}")
