@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.bootstrap.home_folder import lock_home, note_stopping
-from muster.domain.errors import Conflict
+from muster.domain.errors import Conflict, Invalid
 
 BUSY = """
 import sys, threading, time
@@ -41,10 +41,10 @@ def test_a_busy_thread_does_not_keep_the_server_alive_after_a_signal(tmp_path: P
 @pytest.mark.fast
 def test_a_start_says_that_the_server_before_it_is_still_stopping(tmp_path: Path) -> None:
     with lock_home(tmp_path):
-        with pytest.raises(Conflict, match="already using"), lock_home(tmp_path):
+        with pytest.raises(Invalid, match="already using"), lock_home(tmp_path):
             pass
         note_stopping(tmp_path)
         with pytest.raises(Conflict, match=r"another server is still stopping, pid \d+"), lock_home(tmp_path):
             pass
-    with lock_home(tmp_path), pytest.raises(Conflict, match="already using"), lock_home(tmp_path):
+    with lock_home(tmp_path), pytest.raises(Invalid, match="already using"), lock_home(tmp_path):
         pass
