@@ -169,7 +169,6 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         linked_token_lifetime_s=linked_token_lifetime(settings),
         has_password_login=settings.password_login,
         public_address=address,
-        public_url=(settings.public_url or "").rstrip("/"),
         proxy_hosts=ProxyHosts((settings.job_url or "").lower()),
         proxy_sessions=ProxySessions(archive_key(home)),
         login_links=LoginLinks(),

@@ -92,8 +92,6 @@ class Services:
     """Whether people may log in with passwords that Muster keeps."""
     public_address: str = ""
     """The address at which people reach the server."""
-    public_url: str = ""
-    """The same if an admin has set it; empty if it is only where the server listens."""
     max_token_lifetime_s: float | None = None
     has_open_metrics: bool = False
     """Whether /metrics is for everybody."""

@@ -13,7 +13,6 @@ from muster.engine.state.event_builders import audit_event
 from muster.lib.clock import iso, optional_iso
 from muster.ports.store import Change
 from muster.server.access import Action, may, require
-from muster.server.own_address import own_address
 from muster.server.password_login import log_in_by_password
 from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services, sign_in_of
 from muster.server.session_cookies import set_session
@@ -64,11 +63,10 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
 async def make_login_link(request: Request, me: Me, parts: Parts) -> Response:
     """The first to open the link, within five minutes, is logged in as you. The ticket is behind `#` in the link,
     where no server and no log sees it. The session lasts no longer than the token of this call. The link begins with
-    the server's `publicUrl`; without one, with the name at which you call it, which must be one of its own."""
-    address = await own_address(request, parts)
+    the address at which you call the server."""
     await parts.context.apply(Change(events=[audit_event("login.link", me.name, parts.context.clock())]))
     ticket = parts.login_links.new(me.user, until=me.token.expires_at)
-    link = f"{address}/{login_fragment(ticket)}"
+    link = f"{str(request.base_url).rstrip('/')}/{login_fragment(ticket)}"
     return JSONResponse(LinkOut(url=link, expiresAt=iso(parts.context.clock() + LINK_S)), 201)
 
 
