@@ -45,3 +45,8 @@ def test_a_task_that_was_stopped_goes_on_until_its_job_says_why() -> None:
 def test_a_task_that_failed_by_itself_has_ended_at_once(state: str) -> None:
     ended = observed(told(state, "Failed"))
     assert (ended.phase, ended.exit_code, ended.stopped, ended.cancelled) == (Phase.ENDED, 137, False, "")
+
+
+def test_what_a_terminal_would_obey_is_not_passed_on() -> None:
+    waits = observed(told("Queued", "Waiting", tasks=[], reason="no room\x1b]0;title\x07\x1b[2J\x9b"))
+    assert waits.wait_reason == "no room?]0;title??[2J?"

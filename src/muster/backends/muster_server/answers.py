@@ -23,8 +23,11 @@ _MOST_TASKS = 50_000
 _MOST = 1 << 62
 
 
-def _cut(text: Any) -> Any:
-    return text[:_TEXT] if isinstance(text, str) else text
+def _shown(text: Any) -> Any:
+    """What terminals and scrapers of metrics would obey is not passed on."""
+    if not isinstance(text, str):
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text[:_TEXT])
 
 
 def _instant(text: Any) -> float:
@@ -33,10 +36,10 @@ def _instant(text: Any) -> float:
     return from_iso(text)
 
 
-Name = Annotated[str, Field(max_length=253)]
+Name = Annotated[str, BeforeValidator(_shown), Field(max_length=253)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 """It becomes a part of addresses, and of the ids of tasks."""
-Text = Annotated[str, BeforeValidator(_cut)]
+Text = Annotated[str, BeforeValidator(_shown)]
 Amount = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=_MOST, strict=True)]
 Instant = Annotated[float, BeforeValidator(_instant)]
