@@ -159,7 +159,6 @@ TABLE = (
     Row("GET", f"{API}/alerts", 200, 200, 200),
     Row("GET", f"{API}/report", 200, 200, 200),
     Row("GET", f"{API}/history", 200, 200, 200),  # these servers have no log server
-    Row("GET", f"{API}/history", 404, 404, 404, query={"all": "true"}),
     Row("GET", f"{API}/history/{{receiver}}/{{job_id}}", 404, 404, 404, given={"receiver": "fresh", "job_id": "fresh"}),
     Row("GET", f"{API}/queue", 200, 200, 200),
     Row("GET", f"{API}/schedule", 200, 200, 200),
