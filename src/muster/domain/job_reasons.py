@@ -19,8 +19,6 @@ def stored_reason(job: Job) -> Reason:
     match job.state:
         case Failed(fault=fault) | Stopping(verdict=Verdict(fault=Fault() as fault)):
             return Reason(fault.code, job.reason, fault.advice, _numbers(fault))
-        case Held(by=str(actor)) if not job.reason:  # it was submitted on hold
-            return Reason("held", held_by(actor), numbers={"by": actor})
         case Held(by=str(actor)) | Stopping(verdict=Verdict(outcome=Outcome.HOLD, by=str(actor))):
             return Reason("held" if job.reason == held_by(actor) else "", job.reason, numbers={"by": actor})
         case Cancelled(by=str(actor)) | Stopping(verdict=Verdict(outcome=Outcome.CANCEL, by=str(actor))):

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from muster.domain.access import is_open, may_use
 from muster.domain.errors import Conflict, Invalid, Problem, TooMany, Unplaceable
+from muster.domain.job_reasons import held_by
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.needs import folder_name, folder_paths
 from muster.domain.reasons import Reason
@@ -125,8 +126,9 @@ async def _admit(
     if problems:
         raise Invalid(f"cluster {name} cannot run this job", problems=tuple(problems))
     now = context.clock()
-    state = Held(now, owner) if spec.held else Queued(now)
-    job = Job(new_id(), owner, cluster, replace(spec, cluster=name), state, now, vc=vc.name if vc else "")
+    state, why = (Held(now, owner), held_by(owner)) if spec.held else (Queued(now), "")
+    spec = replace(spec, cluster=name)
+    job = Job(new_id(), owner, cluster, spec, state, now, vc=vc.name if vc else "", reason=why)
     reason = _never_fits(context, job, vc)
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
