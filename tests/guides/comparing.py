@@ -26,6 +26,7 @@ _ALIKE: Sequence[tuple[re.Pattern[str], str]] = [
         (r"\b(mst|tok|muster)_[A-Za-z0-9_-]{16,}", "TOKEN"),
         (r'"(ranS|runTimeS|version|pid|queuedS|waitedS|size|bytes|epoch|seq|[a-zA-Z]+Bytes)": [\d.]+', r'"\1": NUMBER'),
         (r"\bepoch=\d+", "epoch=NUMBER"),
+        (r"\bits job \d+\b", "its job NUMBER"),
         (r"(?<=:)\d{4,5}\b", "PORT"),
         (r"\b[1-6]\d{4}\b", "PORT"),
         (r"\b\d+(\.\d+)?(?=/\d+(\.\d+)? [KMGT]i?B\b)", "SIZE"),
