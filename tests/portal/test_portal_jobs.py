@@ -117,7 +117,9 @@ def test_the_search_is_left_to_the_list(open_page: Open, key: str) -> None:
 def test_the_command_bar_opens_the_only_job_that_it_finds(open_page: Open, lab: Lab) -> None:
     submit(lab.server, lab.token("ada"), job("only-one-of-its-name"))
     page = open_page("ada", "/cluster").page
+    page.get_by_role("heading", level=1).wait_for()
     page.keyboard.press("Control+k")
+    page.get_by_role("dialog").wait_for()
     page.keyboard.type("only-one-of-its")
     expect(page.get_by_role("button", name="only-one-of-its-name")).to_have_attribute("data-selected", "true")
     page.keyboard.press("Enter")

@@ -79,7 +79,9 @@ function MissingJob({ reference, error, onRetry }: { reference: string; error: E
   return (
     <Stack>
       {isMissing ? (
-        <EmptyState title={fill(words.job.missing, { ref: reference })} />
+        <div role="alert">
+          <EmptyState title={fill(words.job.missing, { ref: reference })} />
+        </div>
       ) : (
         <ProblemBox error={error} onRetry={onRetry} />
       )}
