@@ -86,7 +86,7 @@ class Pages:
         self.received_bytes += len(data)
         *blocks, page.rest = (page.rest + data).split(b"\n\n")
         for block in blocks:
-            begin = block.find(b"event: ")
+            begin = (b"\n" + block).find(b"\nevent: ")  # not a header such as Muster-Last-Event
             if begin >= 0:
                 self._show(page, block[begin:], now)
 
