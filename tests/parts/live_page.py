@@ -14,6 +14,7 @@ from muster.engine.data.log_lines import LogLines
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts, Principal
+from muster.exporters.log_server.own_history import OwnHistory
 from muster.server.live.broadcaster import Broadcaster
 from muster.server.live.log_growth import WantedLogs
 from muster.server.live.readers import Reader
@@ -27,9 +28,9 @@ def services_of(lab: Laboratory) -> Services:
     context = lab.context
     archives = SignedArchives(context.packages, "http://127.0.0.1", b"key")
     logs = LogReader(context)
-    packages = PackageStore(context, 1 << 20)
+    packages, history = PackageStore(context, 1 << 20), OwnHistory(context.store, "")
     return Services(
-        context, Accounts(context, 3600.0), packages, logs, LogLines(context, logs), Files(context), archives
+        context, Accounts(context, 3600.0), packages, logs, LogLines(context, logs), Files(context), archives, history
     )
 
 

@@ -93,8 +93,6 @@ class Context:
     """Set when an engine has to be polled: a gang was handed to it, or a job found no room in it."""
     poll_waiting_s: float = 5.0
     """How often an engine is polled at most while it has no task and jobs wait for room in it."""
-    polling: set[str] = field(default_factory=set)
-    """Clusters whose engines are being polled: a slow one delays no other."""
     looking: set[str] = field(default_factory=set)
     """Clusters whose engines are asked what others use, before anything more is handed over to them."""
     late_tasks: LateTasks = field(default_factory=LateTasks)

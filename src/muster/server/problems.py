@@ -35,6 +35,7 @@ from muster.wire.spec_schema import NAME_PATTERN
 
 _log = structlog.get_logger("server")
 _ASK_A_NODE_AGAIN_S = 5.0
+_PROBLEMS_IN_TEXT = 20
 MEDIA_TYPE = "application/problem+json"
 _PATTERNS = {
     USER_PATTERN: "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first",
@@ -85,6 +86,19 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     }
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, headers, MEDIA_TYPE)
+
+
+def words_of(error: MusterError) -> str:
+    """All that is known of an error in one text, for clients of other systems, which show nothing but the message."""
+    problems = "; ".join(str(problem) for problem in getattr(error, "problems", ())[:_PROBLEMS_IN_TEXT])
+    told = f"{error.message}: {problems}" if problems else error.message
+    return f"{told} ({error.hint})" if error.hint else told
+
+
+def words_of_request(error: RequestValidationError) -> str:
+    """The same of a request that does not fit its route."""
+    found = [f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors()]
+    return "; ".join(found[:_PROBLEMS_IN_TEXT])
 
 
 def retry_later(response: JSONResponse, retry_after_s: float) -> JSONResponse:

@@ -80,6 +80,8 @@ class Services:
     log_lines: LogLines
     files: Files
     archives: SignedArchives
+    history: HistorySource
+    """What the log server has of the jobs of all servers; without one, what this server has of its own."""
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
     sign_in: SignIn | None = None
@@ -121,8 +123,6 @@ class Services:
     """What is expected to start, as the schedule shows it."""
     simulations: Simulations = field(default_factory=Simulations)
     """Past jobs that are replayed under other policies."""
-    history: HistorySource | None = None
-    """What the log server has of the jobs of all servers, if there is one."""
     alerting: AlertSource = field(default_factory=NoAlertSource)
     """The rules of alerts."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
@@ -187,8 +187,7 @@ class Services:
         }
 
     async def _is_sweep(self, principal: Principal, ref: str) -> bool:
-        store = self.context.store
-        sweep = await store.find_sweep(principal.name, ref) or await store.find_sweep(None, ref)
+        sweep = await self.find_sweep(principal, ref)
         return sweep is not None and may(principal, Action.SWEEP_SEE, sweep.owner, private=self.private_jobs)
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:

@@ -19,7 +19,7 @@ _TEXT = 2000
 _MOST_REPLICAS = 50_000
 _MOST_NODES = 5_000
 _MOST_TASKS = 50_000
-"""Of all jobs together."""
+"""So many tasks may all jobs have together."""
 _MOST = 1 << 62
 
 

@@ -128,7 +128,7 @@ def _read(client: "Client", query: Mapping[str, str | None], limit: int) -> tupl
 def _read_anywhere(
     client: "Client", query: Mapping[str, str | None], limit: int
 ) -> tuple[list[Mapping[str, Any]], bool]:
-    """Of all servers, or of this one if it has no log server."""
+    """Reads jobs of all servers, or of this one alone if it has no log server."""
     try:
         return _read(client, {**query, "all": "true"}, limit)
     except MusterError as error:

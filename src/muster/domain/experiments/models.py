@@ -43,7 +43,7 @@ class Lineage:
     sweep: str = ""
     member: int = 0
     commit: str = ""
-    """Of the code, as the client has noted it; with `-dirty` if it was changed since."""
+    """The commit of the code, as the client has noted it; with `-dirty` if it was changed since."""
 
 
 @dataclass(frozen=True, slots=True)

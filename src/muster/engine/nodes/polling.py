@@ -20,6 +20,7 @@ _log = structlog.get_logger("engine.polling")
 
 async def run_polling(context: Context) -> None:
     due: dict[str, float] = {}
+    polled: set[str] = set()  # a slow engine delays no other
     loop = asyncio.get_running_loop()
     while True:
         due = {name: min(due.get(name, inf), loop.time() + every_s) for name, every_s in intervals(context).items()}
@@ -27,9 +28,9 @@ async def run_polling(context: Context) -> None:
         needed = intervals(context)
         for name in [name for name, at in due.items() if at <= loop.time()]:
             del due[name]
-            if name in needed and name not in context.polling:
-                context.polling.add(name)
-                context.spawn(_poll(context, name), f"poll {name}")
+            if name in needed and name not in polled:
+                polled.add(name)
+                context.spawn(_poll(context, name, polled), f"poll {name}")
 
 
 def intervals(context: Context) -> dict[str, float]:
@@ -55,7 +56,7 @@ async def _wait(context: Context, until: float | None) -> None:
     context.engine_needed.clear()
 
 
-async def _poll(context: Context, cluster: str) -> None:
+async def _poll(context: Context, cluster: str, polled: set[str]) -> None:
     engine = context.engine(cluster)
     try:
         if engine is not None and context.clusters[cluster].is_short:
@@ -66,4 +67,4 @@ async def _poll(context: Context, cluster: str) -> None:
     except Exception:
         _log.exception("polling failed", cluster=cluster)
     finally:
-        context.polling.discard(cluster)
+        polled.discard(cluster)

@@ -5,7 +5,7 @@ from muster.engine.context import Context
 from muster.ports.store import Reported
 
 _COUNTED_AGAIN_S = 10.0
-"""Whoever is over a limit does not make the store count at every call."""
+"""The store counts again only after this time for whoever is over a limit."""
 _HINT = "remove runs that nobody needs: muster delete job/RUN (deleted by MLflow's client, a run can still be restored)"
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from pydantic_core import to_json
@@ -11,7 +10,7 @@ from muster.domain.errors import NotFound
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.exporters.log_server.recording import config_of, outcome_of, summary_of
-from muster.lib.clock import iso
+from muster.lib.clock import from_iso, iso
 from muster.ports.store import JobFilter, Store
 
 _MOST_RECORDS = 1000
@@ -45,11 +44,11 @@ class OwnHistory:
         return {"items": [self._view(job) for job in page.items], "nextCursor": page.next_cursor}
 
     async def job(self, receiver: str, job_id: str) -> dict[str, Any] | None:
+        if receiver != RECEIVER:
+            return None
         try:
             job = await self._store.job(job_id)
         except NotFound:
-            return None
-        if receiver != RECEIVER:
             return None
         events = await self._store.events(job_id=job_id, limit=_MOST_RECORDS)
         records = [_record(event) for event in events if event.kind.startswith(("job.", "task."))]
@@ -74,7 +73,7 @@ def _record(event: Event) -> dict[str, Any]:
 
 
 def _instant(text: str | None) -> float | None:
-    return None if text is None else datetime.fromisoformat(text).timestamp()
+    return None if text is None else from_iso(text)
 
 
 def _as_json(values: Any) -> Any:

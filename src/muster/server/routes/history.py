@@ -11,12 +11,11 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.history import HistoryJobOut, HistoryPage
-from muster.domain.errors import Invalid, NotFound
-from muster.domain.jobs import JOB_STATES
+from muster.domain.errors import NotFound
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
-from muster.ports.log_records import HistorySource
 from muster.server.services import Services, authenticated, services
+from muster.server.state_filters import known_states
 from muster.server.timestamps import instant
 from muster.wire.response_models import response_model
 
@@ -43,9 +42,8 @@ async def list_history(
     """What the log server knows of jobs, newest first, also of those that were deleted here; without a log server, the
     jobs of this server. Users see the jobs that were submitted under their own name since their account was made,
     admins all."""
-    if state not in (None, *JOB_STATES):
-        raise Invalid(f"{state!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
-    source, now = _source(parts), parts.context.clock()
+    known_states([] if state is None else [state])
+    now = parts.context.clock()
     since_at, until_at = instant("since", since, now), instant("until", until, now)
     if not me.is_admin:
         since_at = max(since_at or 0.0, me.user.created_at)
@@ -64,14 +62,14 @@ async def list_history(
         return JSONResponse(HistoryPage(items=[], nextCursor=None, onlyOwn=True))
     if me.is_admin and owner == "me":
         where["owner"] = me.name
-    page = await source.jobs({name: value for name, value in where.items() if value is not None})
+    page = await parts.history.jobs({name: value for name, value in where.items() if value is not None})
     return JSONResponse({**page, "onlyOwn": not me.is_admin})
 
 
 @router.get("/history/{receiver}/{job_id}", response_model=response_model(HistoryJobOut), summary="A job of any server")
 async def get_history(me: Me, parts: Parts, receiver: str, job_id: str) -> Response:
     """The job with all its records. One that you may not see is answered like one that is not there."""
-    found = await _source(parts).job(receiver, job_id)
+    found = await parts.history.job(receiver, job_id)
     if found is None or not (me.is_admin or _is_own(me, found["job"])):
         raise NotFound(f"there is no job {job_id} of {receiver}", hint="see `muster history list`")
     return JSONResponse(found)
@@ -79,9 +77,3 @@ async def get_history(me: Me, parts: Parts, receiver: str, job_id: str) -> Respo
 
 def _is_own(me: Principal, job: dict[str, Any]) -> bool:
     return bool(job.get("owner") == me.name and job.get("submittedAt", "") >= iso(me.user.created_at))
-
-
-def _source(parts: Services) -> HistorySource:
-    if parts.history is None:
-        raise NotFound("this server has no log server", hint="an admin can set logServer: HOST:PORT in its settings")
-    return parts.history

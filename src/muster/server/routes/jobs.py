@@ -13,7 +13,7 @@ from muster.api.jobs import (
     TaskList,
 )
 from muster.domain.errors import Invalid
-from muster.domain.jobs import JOB_STATES, Job
+from muster.domain.jobs import Job
 from muster.engine.requests import commands, foreign_jobs
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.dry_running import dry_run
@@ -28,6 +28,7 @@ from muster.server.label_filters import label_filters
 from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, read_submission
 from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
+from muster.server.state_filters import known_states
 from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.server.timestamps import instant
 from muster.wire import requests
@@ -241,8 +242,4 @@ async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> WhatI
 
 
 def _states(given: list[str] | None) -> tuple[str, ...]:
-    states = tuple(word.strip().capitalize() for item in given or () for word in item.split(",") if word.strip())
-    unknown = [state for state in states if state not in JOB_STATES]
-    if unknown:
-        raise Invalid(f"{unknown[0]!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
-    return states
+    return known_states([word.strip().capitalize() for item in given or () for word in item.split(",") if word.strip()])

@@ -8,7 +8,6 @@ from fastapi.responses import JSONResponse
 from muster.api.sweeps import SweepDryRunOut, SweepMemberPage, SweepOut, SweepPage
 from muster.domain.errors import Invalid, NotFound, Problem
 from muster.domain.experiments.sweeps import MemberValue, Sweep, best_of, member_spec
-from muster.domain.jobs import JOB_STATES
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.dry_running import dry_run
 from muster.engine.requests.explaining import live_reason
@@ -20,6 +19,7 @@ from muster.server.job_reading import read_job
 from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, read_submission
 from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
+from muster.server.state_filters import known_states
 from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.wire.requests import MYSELF
 from muster.wire.response_models import response_model
@@ -123,10 +123,7 @@ async def list_members(
     """Lists the members that are jobs by now, in order of their numbers. Members whose jobs were deleted are left
     out."""
     sweep = await _find(parts, me, ref, Action.SWEEP_READ)
-    unknown = [one for one in state or () if one not in JOB_STATES]
-    if unknown:
-        raise Invalid(f"{unknown[0]!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
-    jobs = await parts.context.store.members(sweep.id, state or (), after=after, limit=limit + 1)
+    jobs = await parts.context.store.members(sweep.id, known_states(state or ()), after=after, limit=limit + 1)
     values = await _values(parts, sweep)
     items = [member_view(sweep, job, _reason(parts, job), values.get(job.member)) for job in jobs[:limit]]
     return JSONResponse(SweepMemberPage(items=items, nextMember=jobs[limit - 1].member if len(jobs) > limit else None))

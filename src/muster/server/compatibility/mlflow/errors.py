@@ -21,9 +21,8 @@ from muster.domain.errors import (
     TooMany,
     Unavailable,
 )
-from muster.server.problems import retry_later
+from muster.server.problems import retry_later, words_of, words_of_request
 
-_PROBLEMS_SHOWN = 20
 NOT_THERE, EXISTS, WRONG = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS", "INVALID_PARAMETER_VALUE"
 CODES: tuple[tuple[type[MusterError], int, str], ...] = (
     (Invalid, 400, WRONG),
@@ -52,8 +51,7 @@ class MlflowRoute(APIRoute):
             except MusterError as error:
                 return refusal_of(error)
             except RequestValidationError as error:
-                found = [f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors()]
-                return refusal(400, WRONG, "; ".join(found[:_PROBLEMS_SHOWN]))
+                return refusal(400, WRONG, words_of_request(error))
             except HTTPException as error:
                 return refusal(error.status_code, "BAD_REQUEST", str(error.detail))
 
@@ -67,7 +65,5 @@ def refusal(status: int, code: str, message: str) -> JSONResponse:
 
 def refusal_of(error: MusterError) -> JSONResponse:
     status, code = next((status, code) for kind, status, code in CODES if isinstance(error, kind))
-    problems = "; ".join(str(problem) for problem in getattr(error, "problems", ())[:_PROBLEMS_SHOWN])
-    told = f"{error.message}: {problems}" if problems else error.message
-    answer = refusal(status, code, f"{told} ({error.hint})" if error.hint else told)
+    answer = refusal(status, code, words_of(error))
     return retry_later(answer, error.retry_after_s) if isinstance(error, TooMany | Unavailable) else answer

@@ -25,9 +25,8 @@ from muster.domain.errors import (
     Unavailable,
     Unreachable,
 )
-from muster.server.problems import retry_later
+from muster.server.problems import retry_later, words_of, words_of_request
 
-_PROBLEMS_SHOWN = 20
 CODES: tuple[tuple[type[MusterError], int, str], ...] = (
     (Invalid, 400, "InvalidParametersError"),
     (NotAuthenticated, 401, "UnauthorizedUserError"),
@@ -71,8 +70,7 @@ class PaiRoute(APIRoute):
             except MusterError as error:
                 return refusal_of(error)
             except RequestValidationError as error:
-                found = [f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors()]
-                return refusal(400, "InvalidParametersError", "; ".join(found[:_PROBLEMS_SHOWN]))
+                return refusal(400, "InvalidParametersError", words_of_request(error))
             except HTTPException as error:
                 return refusal(error.status_code, "InvalidParametersError", str(error.detail))
 
@@ -88,10 +86,3 @@ def refusal_of(error: MusterError) -> JSONResponse:
     status, code = next((status, code) for kind, status, code in CODES if isinstance(error, kind))
     answer = refusal(status, code, words_of(error))
     return retry_later(answer, error.retry_after_s) if isinstance(error, TooMany | Unavailable) else answer
-
-
-def words_of(error: MusterError) -> str:
-    """All that is known of an error in one text, because OpenPAI's clients show nothing but the message."""
-    problems = "; ".join(str(problem) for problem in getattr(error, "problems", ())[:_PROBLEMS_SHOWN])
-    told = f"{error.message}: {problems}" if problems else error.message
-    return f"{told} ({error.hint})" if error.hint else told

@@ -11,10 +11,11 @@ from muster.domain.specs import OriginalFile
 from muster.engine.requests import commands
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
-from muster.server.compatibility.openpai.errors import PaiError, words_of
+from muster.server.compatibility.openpai.errors import PaiError
 from muster.server.compatibility.openpai.kept_files import kept_text
 from muster.server.compatibility.openpai.names import refuse_used_name
 from muster.server.job_reading import read_job
+from muster.server.problems import words_of
 from muster.server.request_body import LONG_BYTES, Submitted, off_the_loop
 from muster.server.services import Services
 from muster.server.submission_warnings import relating_problems_to
