@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -10,6 +11,12 @@ from muster.domain.dropped_bytes import DroppedBytes
 from muster.server.problems import problem
 
 _ONE_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+class LogContent(Protocol):
+    """The bytes from `start` up to but not including `end`, with a line in place of dropped ones if `marked`."""
+
+    def __call__(self, start: int, end: int, *, marked: bool = False) -> AsyncIterator[bytes]: ...
 
 
 def ranged(
@@ -28,16 +35,18 @@ def ranged_around(
     request: Request,
     size: int,
     dropped: DroppedBytes | None,
-    content: Callable[[int, int], AsyncIterator[bytes]],
+    content: LogContent,
     media_type: str,
 ) -> Response:
-    """Like `ranged`, for a log from whose middle bytes may have been dropped. Without a range, `content` says where
+    """Like `ranged`, for a log from whose middle bytes may have been dropped. Without a range, the answer says where
     they were; a range has none of them. It ends before them, or is refused if it begins with one of them."""
     if dropped is None:
         return ranged(request, size, content, media_type)
     wanted = _wanted(request, size)
     if wanted is None:
-        return StreamingResponse(content(0, size), media_type=media_type, headers={"Accept-Ranges": "bytes"})
+        return StreamingResponse(
+            content(0, size, marked=True), media_type=media_type, headers={"Accept-Ranges": "bytes"}
+        )
     start, end = wanted
     if dropped.contains(start) and request.headers["range"].startswith("bytes=-"):
         start = dropped.end

@@ -96,11 +96,14 @@ class LogReader:
         """An empty chunk, which has the size of the log and what was dropped of it."""
         return await self.chunk(task, cluster, 0, 0)
 
-    async def raw(self, task: Task, cluster: str, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes from `start` up to but not including `end`, with a line in place of those that were dropped."""
+    async def raw(
+        self, task: Task, cluster: str, start: int, end: int, *, marked: bool = False
+    ) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to but not including `end`. They end before bytes that were dropped, also those
+        that are dropped meanwhile; if `marked`, a line is in place of those."""
         while start < end:
             chunk = await self.chunk(task, cluster, start, min(PIECE_BYTES, end - start))
-            if chunk.dropped is not None and chunk.dropped.contains(start):
+            if marked and chunk.dropped is not None and chunk.dropped.contains(start):
                 yield chunk.dropped.marker(start).encode()
                 start = chunk.dropped.end
                 continue

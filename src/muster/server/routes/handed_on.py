@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.handed_on import HandedOnJob, HandedOnList, HandedOnOut
@@ -25,6 +25,7 @@ from muster.engine.state.event_hub import Subscription
 from muster.ports.store import RequestKey
 from muster.server.access import Action, require
 from muster.server.job_reading import read_job, submitted_again
+from muster.server.leaving import only_while_connected
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to
 from muster.wire import requests
@@ -71,6 +72,7 @@ async def hand_on(
 
 @router.get("/jobs:handed-on", response_model=response_model(HandedOnList), summary="Jobs of another server")
 async def list_handed_on(
+    request: Request,
     me: Me,
     parts: Parts,
     server: Annotated[str, Query(pattern=requests.INSTALLATION_PATTERN, description="Who has handed them on.")],
@@ -84,13 +86,14 @@ async def list_handed_on(
     `known` and `wait` it answers when something is not as it was, at the latest after that time."""
     with parts.bounds.servers.held(me.name), parts.context.hub.subscribe() as changes:
         deadline = parts.context.clock() + wait_s
-        while True:
-            items = await _items(parts, me, server, cluster)
-            found = _answer(parts, me, items)
-            if found["tag"] != known:
-                break
-            if not await _something_happened(parts, me, changes, deadline):
-                break
+        async with only_while_connected(request):
+            while True:
+                items = await _items(parts, me, server, cluster)
+                found = _answer(parts, me, items)
+                if found["tag"] != known:
+                    break
+                if not await _something_happened(parts, me, changes, deadline):
+                    break
     await parts.accounts.recheck(me)
     return JSONResponse(found)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.dry_runs import DryRunOut
@@ -25,6 +25,7 @@ from muster.server.explanation_views import explanation_view, what_if_view
 from muster.server.foreign_job_views import foreign_explanation, foreign_job_view
 from muster.server.job_reading import read_job
 from muster.server.label_filters import label_filters
+from muster.server.leaving import only_while_connected
 from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, read_submission
 from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
@@ -196,17 +197,22 @@ async def get_explanation(
 
 @router.get("/jobs/{ref}/wait", response_model=response_model(JobOut), summary="Wait for its end")
 async def wait_for_end(
-    ref: str, me: Me, parts: Parts, timeout_s: Annotated[float, Query(alias="timeout", ge=0, le=_MAX_WAIT_S)] = 30.0
+    request: Request,
+    ref: str,
+    me: Me,
+    parts: Parts,
+    timeout_s: Annotated[float, Query(alias="timeout", ge=0, le=_MAX_WAIT_S)] = 30.0,
 ) -> Response:
     """Answers when the job has ended, or after the timeout with the job as it is."""
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     with parts.bounds.waits.held(me.name), parts.context.hub.subscribe(job.id) as changes:
         deadline = parts.context.clock() + timeout_s
         job = await parts.find_job(me, job.id, Action.JOB_SEE)
-        while not job.is_final and (left := deadline - parts.context.clock()) > 0:
-            event = await changes.next(left)
-            if event is not None and event.kind.startswith("job."):
-                job = await parts.find_job(me, job.id, Action.JOB_SEE)
+        async with only_while_connected(request):
+            while not job.is_final and (left := deadline - parts.context.clock()) > 0:
+                event = await changes.next(left)
+                if event is not None and event.kind.startswith("job."):
+                    job = await parts.find_job(me, job.id, Action.JOB_SEE)
     await parts.accounts.recheck(me)
     return JSONResponse(parts.job_view(me, job))
 

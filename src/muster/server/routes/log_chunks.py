@@ -8,7 +8,7 @@ import asyncio
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from muster.domain.errors import MusterError, NotFound
 from muster.domain.jobs import Job
@@ -17,6 +17,7 @@ from muster.engine.data.following import task_of_worker
 from muster.engine.requests.accounts import Principal
 from muster.ports.capabilities import LogChunk, TaskRef
 from muster.server.access import Action
+from muster.server.leaving import only_while_connected
 from muster.server.services import Services, authenticated, services
 
 router = APIRouter(tags=["logs and events"])
@@ -39,6 +40,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {
     "/jobs/{ref}/logs/chunk", response_class=Response, responses=_ANSWER, summary="A piece of one task's log, by bytes"
 )
 async def log_chunk(
+    request: Request,
     ref: str,
     me: Me,
     parts: Parts,
@@ -62,7 +64,8 @@ async def log_chunk(
     chunk = await parts.logs.chunk(found, job.cluster, offset, limit)
     if wait_s and not chunk.ended and chunk.size <= offset:
         with parts.bounds.waits.held(me.name):
-            await _grown(parts, job, found, offset, wait_s)
+            async with only_while_connected(request):
+                await _grown(parts, job, found, offset, wait_s)
         chunk = await parts.logs.chunk(found, job.cluster, offset, limit)
         await parts.accounts.recheck(me)
     return Response(chunk.data, media_type=_RAW, headers=_headers(chunk))

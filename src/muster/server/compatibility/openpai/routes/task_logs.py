@@ -73,7 +73,7 @@ async def open_log(
         content = partial(parts.logs.raw, found, job.cluster)
         if tail:
             start = await parts.logs.start_of_tail(found, job.cluster, _TAIL_LINES)
-            return StreamingResponse(content(start, extent.size), media_type=_PLAIN, headers=_HEADERS)
+            return StreamingResponse(content(start, extent.size, marked=True), media_type=_PLAIN, headers=_HEADERS)
     except NotFound as error:
         raise PaiError(404, "NoTaskLogError", error.message) from None
     response = ranged_around(request, extent.size, extent.dropped, content, _PLAIN)
