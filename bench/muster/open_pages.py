@@ -1,8 +1,9 @@
 """Many open pages beside a steady load of jobs: what they cost the server, and how soon they show a change.
 
-Half of the pages are lists, half are pages of one job each. Half of the jobs are submitted, half are the held jobs of
-the job pages, which are let go one after another, so that every page has something to show. The same load runs without
-pages and with them in turns, because a machine is seldom as quiet for both.
+Half of the pages are lists, half are pages of one job each, and each asks for what a real one asks for
+(`page_requests`). Half of the jobs are submitted, half are the held jobs of the job pages, which are let go one after
+another, so that every page has something to show. The same load runs without pages and with them in turns, because a
+machine is seldom as quiet for both.
 """
 
 import asyncio
@@ -79,6 +80,8 @@ class Shown:
     received_bytes: int = 0
     resyncs: int = 0
     closed: int = 0
+    asked: int = 0
+    refused: int = 0
 
 
 def run(scale: Scale, figures: Figures) -> Sequence[Row]:
@@ -86,7 +89,8 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     server = MusterServer()
     pages = scale.open_pages
-    limits = {"connections": 2 * pages + 100, "connectionsPerAddress": 2 * pages + 100, "streams": 2 * pages}
+    connections = 3 * pages + 100
+    limits = {"connections": connections, "connectionsPerAddress": connections, "streams": 2 * pages}
     (server.home / "config.yaml").write_text(json.dumps({"limits": limits}))
     alone, beside, shown = Load(), Load(), Shown()
     with server:
@@ -119,8 +123,12 @@ def _hold(address: Address, tokens: Sequence[str], name: str, count: int) -> lis
 @contextmanager
 def _open(server: MusterServer, tokens: Sequence[str], held: Sequence[Held], lists: int) -> Iterator[dict[str, Any]]:
     """Opens the pages in a process of its own. What they have shown is known when the block has ended."""
-    paths = [*(f"/api/v1/live?topics=job:{job.job_id}" for job in held), *["/api/v1/live?topics=jobs"] * lists]
-    streams = [{"path": path, "token": tokens[index % USERS]} for index, path in enumerate(paths)]
+    jobs = [*(job.job_id for job in held), *[None] * lists]
+    topics = [f"job:{job_id}" if job_id else "jobs" for job_id in jobs]
+    streams = [
+        {"path": f"/api/v1/live?topics={topic},alerts", "token": tokens[index % USERS], "job": job_id}
+        for index, (topic, job_id) in enumerate(zip(topics, jobs, strict=True))
+    ]
     program = [sys.executable, "-m", "bench.muster.page_readers"]
     log = server.home.with_suffix(".pages.log")
     process, given, said = children.start_piped(program, log, {}, ROOT)
@@ -186,11 +194,14 @@ def _add(shown: Shown, seen: dict[str, Any], expected: Sequence[int]) -> None:
     shown.received_bytes += seen["receivedBytes"]
     shown.resyncs += seen["resyncs"]
     shown.closed += seen["closed"]
+    shown.asked += seen["asked"]
+    shown.refused += seen["refused"]
 
 
 def _rows(alone: Load, beside: Load, shown: Shown) -> Sequence[Row]:
     cost = f"{beside.server_cores:.0%} of a core with them, {alone.server_cores:.0%} without"
     reader = f"the pages' own process {shown.cpu_s / beside.seconds:.0%} of a core"
+    asked = f"{shown.asked} requests of pages, {shown.refused} refused"
     pace = f"{beside.per_s:.1f} jobs/s with pages, {alone.per_s:.1f} without"
     half, slowest = percentile(shown.delays_s, 50), max(shown.delays_s)
     delays = f"p50 {1000 * half:.0f} ms, slowest {1000 * slowest:.0f} ms"
@@ -198,7 +209,7 @@ def _rows(alone: Load, beside: Load, shown: Shown) -> Sequence[Row]:
     whole = f"{shown.whole} of {shown.pages}; {shown.resyncs} resyncs, {shown.closed} closed"
     extra = 100 * (beside.server_cores - alone.server_cores)
     return [
-        Row(COST.what, COST.unit, extra, bar=COST.bar, note=f"{cost}; {reader}"),
+        Row(COST.what, COST.unit, extra, bar=COST.bar, note=f"{cost}; {reader}; {asked}"),
         Row(SUBMIT.what, SUBMIT.unit, beside.submit_ms, WITHOUT, alone.submit_ms, SUBMIT.bar, pace),
         Row(DELAY.what, DELAY.unit, 1000 * percentile(shown.delays_s, 99), bar=DELAY.bar, note=f"{delays}; {received}"),
         Row(WHOLE.what, WHOLE.unit, 100 * shown.whole / shown.pages, bar=WHOLE.bar, note=whole),

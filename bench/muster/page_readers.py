@@ -1,4 +1,5 @@
-"""Many open pages in one process of its own: it reads live streams and notes when each shows that a job has ended.
+"""Many open pages in one process of its own: it reads live streams, asks for what real pages ask for, and notes when
+each page shows that a job has ended.
 
 It is a plain epoll loop, so that on a small machine it takes little from the server that it measures. Pages of the same
 user get the same bytes, and each distinct message is parsed once. Run by `bench.muster.open_pages`: the first line on
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from bench.muster.page_requests import COUNT, SOME_TIME_OPEN, Agenda, Asking, Follower
+
 OPENING_AT_ONCE = 25
 """How many streams are being opened at a time."""
 READ_BYTES = 1 << 18
@@ -23,13 +26,23 @@ KEPT_MESSAGES = 256
 TOLD_DELAYS = 5000
 FINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
 
+MOST_WAIT_S = 1.0
+
 Ended = tuple[str, float]
 """A job and when it ended."""
+
+
+@dataclass(frozen=True)
+class Message:
+    event: str
+    data: dict[str, Any]
+    ended: list[Ended]
 
 
 @dataclass(eq=False)
 class Page:
     connection: socket.socket
+    follower: Follower
     rest: bytes = b""
     is_open: bool = False
     ended: set[str] = field(default_factory=set)
@@ -38,43 +51,75 @@ class Page:
 class Pages:
     def __init__(self) -> None:
         self._selector = selectors.EpollSelector()
-        self._known: dict[bytes, list[Ended]] = {}
+        self._known: dict[bytes, Message] = {}
+        self._agenda = Agenda()
+        self._address = ("", 0)
         self.all: list[Page] = []
         self.delays_s = array("d")
         self.received_bytes = 0
         self.resyncs = 0
         self.closed = 0
 
-    def open(self, host: str, port: int, streams: list[dict[str, str]]) -> None:
+    def open(self, host: str, port: int, streams: list[dict[str, Any]]) -> None:
+        self._address = (host, port)
         for begin in range(0, len(streams), OPENING_AT_ONCE):
             opened = [self._opened(host, port, one) for one in streams[begin : begin + OPENING_AT_ONCE]]
             while not all(page.is_open for page in opened):
-                self.read(1.0)
+                self.read(MOST_WAIT_S)
 
     def read(self, timeout_s: float) -> bool:
-        """Reads what has come, and returns whether the standard input has come to its end."""
+        """Reads what has come, asks for what is due, and returns whether the standard input has come to its end."""
         is_over = False
-        for key, _ in self._selector.select(timeout_s):
-            if key.data is None:
-                is_over = not sys.stdin.readline()
-            else:
-                self._receive(key.data)
+        for key, _ in self._selector.select(self._agenda.wait_s(time.time(), timeout_s)):
+            match key.data:
+                case None:
+                    is_over = not sys.stdin.readline()
+                case Asking() as asking:
+                    self._hear(asking)
+                case page:
+                    self._receive(page)
+        for asking, path in self._agenda.take(time.time()):
+            asking.ask(path)
         return is_over
+
+    def begin_to_ask(self) -> None:
+        """They are taken to have been open for a while."""
+        for page in self.all:
+            if page.follower.job_id is None:
+                self._agenda.plan(page.follower.asking, COUNT, SOME_TIME_OPEN, time.time())
 
     def listen_to_input(self) -> None:
         self._selector.register(sys.stdin, selectors.EVENT_READ, None)
 
-    def _opened(self, host: str, port: int, stream: dict[str, str]) -> Page:
+    def _opened(self, host: str, port: int, stream: dict[str, Any]) -> Page:
         connection = socket.create_connection((host, port), timeout=60)
-        head = (
-            f"GET {stream['path']} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {stream['token']}\r\n\r\n"
-        )
-        connection.sendall(head.encode())
+        head = f"Host: {host}:{port}\r\nAuthorization: Bearer {stream['token']}\r\n\r\n".encode()
+        connection.sendall(f"GET {stream['path']} HTTP/1.1\r\n".encode() + head)
         connection.setblocking(False)
-        page = Page(connection)
+        page = Page(connection, Follower(Asking(self._connected, head), stream["job"]))
         self.all.append(page)
         self._selector.register(connection, selectors.EVENT_READ, page)
         return page
+
+    def _connected(self, asking: Asking) -> socket.socket:
+        connection = socket.create_connection(self._address, timeout=60)
+        self._selector.register(connection, selectors.EVENT_READ, asking)
+        return connection
+
+    def _hear(self, asking: Asking) -> None:
+        connection = asking.connection
+        if connection is None:
+            return
+        try:
+            data = connection.recv(READ_BYTES)
+        except ConnectionResetError:
+            data = b""
+        if data:
+            asking.receive(data)
+            return
+        self._selector.unregister(connection)
+        connection.close()
+        asking.is_closed()
 
     def _receive(self, page: Page) -> None:
         data = page.connection.recv(READ_BYTES)
@@ -91,29 +136,32 @@ class Pages:
                 self._show(page, block[begin:], now)
 
     def _show(self, page: Page, block: bytes, now: float) -> None:
-        if block.startswith(b"event: ready"):
+        message = self._parsed(block)
+        if message.event == "ready":
             page.is_open = True
-        elif block.startswith(b"event: resync"):
+        elif message.event == "resync":
             self.resyncs += 1
-        for job, ended_at in self._parsed(block):
+        page.follower.note(self._agenda, message.event, message.data, now)
+        for job, ended_at in message.ended:
             if job not in page.ended:
                 page.ended.add(job)
                 self.delays_s.append(now - ended_at)
 
-    def _parsed(self, block: bytes) -> list[Ended]:
+    def _parsed(self, block: bytes) -> Message:
         found = self._known.get(block)
         if found is None:
             if len(self._known) >= KEPT_MESSAGES:
                 self._known.clear()
-            found = self._known[block] = _ended_in(block)
+            found = self._known[block] = _message_of(block)
         return found
 
 
-def _ended_in(block: bytes) -> list[Ended]:
+def _message_of(block: bytes) -> Message:
     fields = dict(line.split(b": ", 1) for line in block.split(b"\n") if b": " in line)
     data = json.loads(fields.get(b"data", b"{}"))
     jobs = [*data.get("jobs", ()), *([data["job"]] if data.get("job") else [])]
-    return [(job["id"], datetime.fromisoformat(job["endedAt"]).timestamp()) for job in jobs if job["state"] in FINAL]
+    ended = [(job["id"], datetime.fromisoformat(job["endedAt"]).timestamp()) for job in jobs if job["state"] in FINAL]
+    return Message(fields.get(b"event", b"").decode(), data, ended)
 
 
 def main() -> None:
@@ -125,8 +173,9 @@ def main() -> None:
     pages.delays_s = array("d")
     print("open", flush=True)
     pages.listen_to_input()
+    pages.begin_to_ask()
     before = time.process_time()
-    while not pages.read(1.0):
+    while not pages.read(MOST_WAIT_S):
         pass
     print(json.dumps(_figures(pages, time.process_time() - before)), flush=True)
 
@@ -139,6 +188,8 @@ def _figures(pages: Pages, cpu_s: float) -> dict[str, Any]:
         "receivedBytes": pages.received_bytes,
         "resyncs": pages.resyncs,
         "closed": pages.closed,
+        "asked": sum(page.follower.asking.asked for page in pages.all),
+        "refused": sum(page.follower.asking.refused for page in pages.all),
         "ends": [len(page.ended) for page in pages.all],
         "delaysS": [*delays[:: max(1, len(delays) // TOLD_DELAYS)], *delays[-1:]],
     }

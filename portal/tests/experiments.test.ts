@@ -29,7 +29,7 @@ const RUN: Run = {
   ...{ id: "1", name: "net", owner: "amy", cluster: "lab", vc: "lab", state: "Succeeded", reason: "" },
   ...{ submittedAt: "2026-11-18T10:00:00Z", startedAt: null, endedAt: null, ranS: 3, gpuHours: 0.5, cost: null },
   ...{ peakMemoryBytes: null, gpuPercent: null, energyJ: null, package: null, commit: "", trackingUrl: "" },
-  ...{ params: { lr: 0.1 }, env: {}, tags: {} },
+  ...{ params: { lr: 0.1 }, env: {}, environment: {}, tags: {} },
   metrics: { acc: { count: 1, lastStep: 1, last: 0.9, lowest: 0.1, highest: 0.95 } },
 };
 const WAIT = { timeout: 30_000 };

@@ -1,10 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { Job } from "@/api/client";
+import type { JobCount } from "@/api/queries";
 import { commandsOf, doAll, fits } from "@/pages/jobs/acts";
+import { recounted } from "@/pages/jobs/counting";
 import { csvCell, csvOf } from "@/pages/jobs/csv";
-import { foldJobs, prependJobs, type JobPages } from "@/pages/jobs/folding";
-import { belongs, jobQueryOf, quickOf, readJobsView, sortingOf } from "@/pages/jobs/view";
+import { foldJobs, insertJobs, isFurtherDown, type JobPages } from "@/pages/jobs/folding";
+import { belongs, jobQueryOf, quickOf, readJobsView, sortingOf, type JobsView } from "@/pages/jobs/view";
 import { runSeconds } from "@/parts/RunTime";
 
 const job = (id: string, more: Partial<Job> = {}): Job =>
@@ -84,7 +86,59 @@ test("deleted jobs and those that leave the view are taken out", () => {
 test("new jobs come first, newest at the top", () => {
   const later = job("c", { createdAt: "2026-01-03T00:00:00Z" });
   const earlier = job("b", { createdAt: "2026-01-02T00:00:00Z" });
-  expect(ids(prependJobs(pages("a"), [earlier, later]))).toEqual(["c", "b", "a"]);
+  expect(ids(insertJobs(pages("a"), [earlier, later]))).toEqual(["c", "b", "a"]);
+});
+
+test("a job that comes into a view late stands where it was made, or below what is loaded", () => {
+  const made = (id: string, day: number) => job(id, { createdAt: `2026-01-0${day}T00:00:00Z` });
+  const list: JobPages = {
+    pages: [{ items: [made("f", 6), made("d", 4)] }, { items: [made("b", 2)], nextCursor: "more" }],
+    pageParams: ["", "second"],
+  };
+  expect(ids(insertJobs(list, [made("c", 3), made("e", 5)]))).toEqual(["f", "e", "d", "c", "b"]);
+  expect(isFurtherDown(list, made("a", 1))).toBe(true);
+  expect(isFurtherDown(list, made("c", 3))).toBe(false);
+  expect(isFurtherDown(pages("b"), made("a", 1))).toBe(false);
+});
+
+describe("the number of jobs of a view", () => {
+  const old: JobCount = { total: 500, newest: "2026-01-05T00:00:00Z", counted: new Map() };
+  const late = { createdAt: "2026-01-06T00:00:00Z" };
+  const after = (count: JobCount, view: JobsView, jobs: Job[], listed: Job[] = [], gone: string[] = []) =>
+    recounted(count, view, { jobs, gone }, (id) => listed.find((each) => each.id === id), false);
+
+  test("grows by a new job, once", () => {
+    const once = after(old, {}, [job("n", late), job("m", late)]);
+    expect(once.total).toBe(502);
+    expect(after(once, {}, [job("n", late)]).total).toBe(502);
+  });
+
+  test("follows jobs into and out of a state", () => {
+    const running = { state: ["Running"] };
+    const queued = after(old, running, [job("n", { ...late, state: "Queued" })]);
+    expect(queued.total).toBe(500);
+    const started = after(queued, running, [job("n", late)]);
+    expect(started.total).toBe(501);
+    expect(after(started, running, [job("n", { ...late, state: "Failed" })]).total).toBe(500);
+    expect(after(old, running, [job("a", { state: "Failed" })], [job("a")]).total).toBe(499);
+  });
+
+  test("falls when a job is deleted that was counted", () => {
+    const counted = after(old, {}, [job("n", late)]);
+    expect(after(counted, {}, [], [job("a")], ["n", "a"]).total).toBe(499);
+  });
+
+  test("stays as the server counted it where this page cannot tell", () => {
+    expect(after(old, {}, [job("older")]).total).toBe(500);
+    expect(after(old, {}, [], [], ["older"]).total).toBe(500);
+    expect(after(old, { reason: "GPU" }, [job("n", late)]).total).toBe(500);
+    expect(after({ ...old, newest: "" }, { since: "1h" }, [job("older")]).total).toBe(500);
+  });
+
+  test("counts what comes into a view that is loaded to its end", () => {
+    const found = recounted(old, { state: ["Running"] }, { jobs: [job("older")], gone: [] }, () => undefined, true);
+    expect(found.total).toBe(501);
+  });
 });
 
 test("an act suits only jobs in its states", () => {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Error, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, expect, sync_playwright
 
 from tests.parts.server import PATIENCE
 
@@ -84,8 +84,14 @@ class Reader:
         found = self.page.evaluate("window.policyViolations ?? []")
         return [str(each) for each in found]
 
+    def await_loaded(self) -> None:
+        """Waits until no part of the page is still on its way."""
+        expect(self.page.locator(".mantine-Loader-root")).to_have_count(0)
+
     def barriers(self) -> list[str]:
-        """What axe finds: the rule, and where. It loads no style sheets itself, which the policy would refuse."""
+        """What axe finds when the page is loaded: the rule, and where. It loads no style sheets itself, which the
+        policy would refuse."""
+        self.await_loaded()
         self.page.evaluate(AXE.read_text())
         result: Any = self.page.evaluate("async () => (await axe.run(document, { preload: false })).violations")
         return [f"{rule['id']}: {node['html'][:200]}" for rule in result for node in rule["nodes"]]

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.parts.pretend_cluster.experiments import reported_sweep
 from tests.parts.pretend_cluster.seeding import call
 from tests.portal.conftest import Lab, Open
+from tests.portal.english import english_words
 from tests.portal.reading import PHONE
 
 MEMBERS = 6
@@ -77,6 +78,8 @@ def test_sweep_shows_its_best_member_and_plots(open_page: Open, sweep: str, lang
     expect(page.locator("tbody tr[data-row]").first).to_contain_text("lr-search-3")
     if language == "en":
         assert window.barriers() == []
+    else:
+        assert english_words(window) == set()
 
 
 @pytest.mark.parametrize("path", ["/experiments?sweep={}", "/experiments?sweep={}&show=parallel", "/sweeps/{}"])

@@ -1,48 +1,18 @@
 """The page of one job: what it says, its logs, its acts, and what it shows to whom."""
 
-import re
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.parts.cuttable_link import CuttableLink
 from tests.parts.pretend_cluster.seeding import call, submit
 from tests.portal.conftest import Lab, Open
-from tests.portal.reading import PHONE, WIDE, reader
-
-LAST_LINE = "() => Number([...document.querySelectorAll('[role=log] a')].at(-1)?.textContent ?? 0)"
-TABS = ("workers", "logs", "metrics", "timeline", "outputs", "spec", "spec&spec=effective", "environment")
-
-
-def job_of(lab: Lab, name: str, *, seconds: int = 1800, workers: int = 2, owner: str = "ada", code: int = 0) -> Any:
-    """A job of the owner that prints a line every second."""
-    env = {"PRETEND_S": str(seconds), "PRETEND_EXIT": str(code)}
-    worker = {"replicas": workers, "command": "python train.py", "resources": {"cpu": 1}}
-    spec = {"name": name, "cluster": "speech", "env": env, "roles": {"worker": worker}}
-    return submit(lab.server, lab.token(owner), spec)
+from tests.portal.jobs import job_of
 
 
 @pytest.fixture(scope="module")
 def running(lab: Lab) -> Any:
     return job_of(lab, "pair")
-
-
-@pytest.mark.parametrize("width", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("tab", TABS)
-def test_each_tab_is_whole(open_page: Open, running: Any, tab: str, width: int) -> None:
-    window = open_page("ada", f"/jobs/{running['id']}?tab={tab}", width=width)
-    window.page.get_by_role("heading", level=1, name="pair").wait_for()
-    expect(window.page.get_by_role("tabpanel").get_by_label("Loading…")).to_have_count(0)
-    assert window.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert window.barriers() == []
-
-
-def test_dark_logs_have_no_barrier(open_page: Open, running: Any) -> None:
-    window = open_page("ada", f"/jobs/{running['id']}?tab=logs", dark=True, language="zh")
-    window.page.get_by_role("log").wait_for()
-    assert window.barriers() == []
 
 
 def test_state_changes_on_the_screen_by_itself(open_page: Open, lab: Lab) -> None:
@@ -62,93 +32,6 @@ def test_act_shows_its_command_and_is_done(open_page: Open, lab: Lab) -> None:
     dialog.get_by_text(f"muster kill {job['id']}").wait_for()
     dialog.get_by_role("button", name="Stop").click()
     page.get_by_role("button", name="Retry").wait_for()
-
-
-def test_log_follows_its_end_until_the_reader_scrolls_up(open_page: Open, running: Any) -> None:
-    page = open_page("ada", f"/jobs/{running['id']}?tab=logs&worker=worker-0").page
-    log = page.get_by_role("log")
-    log.get_by_text("step").first.wait_for()
-    first = int(log.get_by_role("link").last.inner_text())
-    page.wait_for_function(f"n => ({LAST_LINE})() > n + 1", arg=first)
-    numbers = [int(each) for each in log.get_by_role("link").all_inner_texts()]
-    assert numbers == list(range(numbers[0], numbers[-1] + 1))
-    assert page.get_by_role("button", name="following").get_attribute("aria-pressed") == "true"
-
-
-def test_log_misses_nothing_over_a_broken_connection(browser: Browser, lab: Lab, running: Any) -> None:
-    link = CuttableLink("127.0.0.1", urlsplit(lab.server.url).port or 0)
-    with reader(browser, f"http://127.0.0.1:{link.port}", lab.token("ada")) as window:
-        page = window.open(f"/jobs/{running['id']}?tab=logs&worker=worker-1")
-        page.get_by_role("log").get_by_text("step").first.wait_for()
-        link.cut()
-        before = page.evaluate(LAST_LINE)
-        page.get_by_text("not live since").wait_for()
-        link.mend()
-        page.wait_for_function(f"n => ({LAST_LINE})() > n + 8", arg=before)
-        rows = page.get_by_role("log").locator("[data-index]").all_inner_texts()
-    numbers = [int(row.split()[0]) for row in rows]
-    assert numbers == list(range(numbers[0], numbers[-1] + 1))
-    assert all(" " in row for row in rows)  # each has its text
-
-
-def test_search_finds_lines_of_all_workers(open_page: Open, running: Any) -> None:
-    page = open_page("ada", f"/jobs/{running['id']}?tab=logs").page
-    page.get_by_role("log").get_by_text("step").first.wait_for()
-    box = page.get_by_role("searchbox")
-    box.fill("step     50 ")
-    box.press("Enter")
-    page.get_by_text("1 of 2 lines").wait_for()
-    target = page.locator("[role=log] [data-target]")
-    expect(target.locator("mark")).to_have_text("step     50")
-    expect(target.locator("mark")).to_be_in_viewport()
-    box.press("Enter")
-    page.get_by_text("2 of 2 lines").wait_for()
-    box.press("Enter")
-    page.get_by_text("1 of 2 lines").wait_for()
-    box.press("Shift+Enter")
-    page.get_by_text("2 of 2 lines").wait_for()
-    box.fill("")
-    expect(page.get_by_text("of 2 lines")).to_have_count(0)
-    expect(page.locator("[role=log] mark")).to_have_count(0)
-
-
-def test_search_leads_to_lines_far_from_the_end_of_each_worker(open_page: Open, lab: Lab) -> None:
-    command = "seq -f 'line %.0f of a long training' 30000"
-    worker = {"replicas": 2, "command": command, "resources": {"cpu": 0.1}}
-    job = submit(lab.server, lab.server.token, {"name": "two-long", "cluster": "local", "roles": {"worker": worker}})
-    until_ended(lab, job["id"])
-    page = open_page("root", f"/jobs/{job['id']}?tab=logs&q=line+7777+of").page
-    target = page.locator("[role=log] [data-target]")
-    for worker_name in ("worker-0", "worker-1", "worker-0"):
-        expect(page).to_have_url(re.compile(f"worker={worker_name}"))
-        expect(page.get_by_role("log")).to_have_accessible_name(re.compile(worker_name))
-        expect(target.locator("mark")).to_have_text("line 7777 of")
-        expect(target.locator("mark")).to_be_in_viewport()
-        page.get_by_role("button", name="Next match").click()
-    page.reload()
-    expect(target.locator("mark")).to_be_in_viewport()
-    call(lab.server, "DELETE", f"/jobs/{job['id']}")  # other tests need this cluster without a history
-
-
-def test_first_error_is_the_first_of_the_whole_log(open_page: Open, lab: Lab) -> None:
-    failing = "printf 'Traceback (most recent call last):\\n  File\\nValueError: bad\\n'; seq 76544"
-    end = "printf 'turned \\342\\200\\256around\\nERROR: the end\\n'; exit 1"
-    worker = {"replicas": 1, "command": f"seq 123456; {failing}; {end}", "resources": {"cpu": 0.1}}
-    job = submit(lab.server, lab.server.token, {"name": "long", "cluster": "local", "roles": {"worker": worker}})
-    until_ended(lab, job["id"])
-    page = open_page("root", f"/jobs/{job['id']}?tab=logs", width=PHONE).page
-    expect(page.get_by_role("log")).to_contain_text("turned ‹U+202E›around")
-    expect(page.get_by_role("button", name="To the end")).to_be_visible()
-    page.get_by_role("button", name="To the first error").click()
-    target = page.locator("[role=log] [data-target]")
-    expect(target.get_by_role("link")).to_have_text("123457")
-    expect(target.get_by_role("link")).to_be_in_viewport(ratio=0.99)
-    call(lab.server, "DELETE", f"/jobs/{job['id']}")  # other tests need this cluster without a history
-
-
-def until_ended(lab: Lab, job: str) -> None:
-    while call(lab.server, "GET", f"/jobs/{job}/wait?timeout=30")["state"] not in ("Succeeded", "Failed"):
-        pass
 
 
 @pytest.mark.parametrize("address", ["/jobs/{name}?tab=nonsense", "/jobs/{name}?tab=logs&nonsense=1"])

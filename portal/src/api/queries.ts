@@ -35,12 +35,21 @@ export const queries = {
       placeholderData: keepPreviousData,
       meta: { asksItself: true },
     }),
-  jobTotal: (query: JobQuery) =>
-    queryOptions({
-      queryKey: ["jobs", "total", query],
-      queryFn: () => answer(api.GET("/api/v1/jobs", { params: { query: { ...query, limit: 1, total: true } } })),
+  /** How many there are. An open list goes on counting by itself. */
+  jobTotal: (query: JobQuery) => {
+    const unordered = { ...query };
+    delete unordered.sort;
+    delete unordered.order;
+    return queryOptions({
+      queryKey: ["jobs", "total", unordered],
+      queryFn: async (): Promise<JobCount> => {
+        const asked = { ...unordered, limit: 1, total: true };
+        const { total, items } = await answer(api.GET("/api/v1/jobs", { params: { query: asked } }));
+        return { total: total ?? null, newest: items[0]?.createdAt ?? "", counted: new Map() };
+      },
       placeholderData: keepPreviousData,
-    }),
+    });
+  },
   job: (ref: string) =>
     queryOptions({
       queryKey: ["job", ref],
@@ -377,6 +386,14 @@ async function allMembers(ref: string): Promise<SweepMember[]> {
 export type QueueQuery = Omit<NonNullable<paths["/api/v1/queue"]["get"]["parameters"]["query"]>, "limit">;
 
 export type JobQuery = NonNullable<paths["/api/v1/jobs"]["get"]["parameters"]["query"]>;
+
+export interface JobCount {
+  total: number | null;
+  /** When the newest of them was made. A job that was made later is not among them. */
+  newest: string;
+  /** Of jobs that have changed since, whether they are among them now. */
+  counted: ReadonlyMap<string, boolean>;
+}
 
 const MOST_EVENT_PAGES = 10;
 

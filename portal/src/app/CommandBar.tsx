@@ -4,8 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 
-import { PLACES } from "./places";
-import { useMe } from "./session";
+import { usePlaces } from "./places";
 import { queries } from "@/api/queries";
 import { JobsIcon, SearchIcon } from "@/parts/icons";
 import { named, useLanguage } from "@/words/language";
@@ -16,12 +15,12 @@ export const openCommandBar = spotlight.open;
 /** Ctrl+K: pages by name, and jobs by what the server finds. */
 export function CommandBar() {
   const { words } = useLanguage();
-  const me = useMe();
+  const places = usePlaces();
   const navigate = useNavigate();
   const [asked, setAsked] = useState("");
   const [text] = useDebouncedValue(asked.trim(), 150);
   const found = useQuery({ ...queries.jobs({ text, limit: 8 }), enabled: text.length > 1 });
-  const pages = PLACES.filter((place) => !place.isForAdmins || me.role === "admin").map((place) => ({
+  const pages = places.map((place) => ({
     id: place.to,
     label: words.navigation[place.name],
     leftSection: <place.Icon />,

@@ -9,7 +9,7 @@ import { CommandBar, openCommandBar } from "./CommandBar";
 import { IsolationWarning } from "./IsolationWarning";
 import { KeyboardHelp } from "./keyboard";
 import { LiveRefusal } from "./LiveRefusal";
-import { PLACES, type Place } from "./places";
+import { usePlaces, type Place } from "./places";
 import { useMe } from "./session";
 import classes from "./Shell.module.css";
 import { answer, api } from "@/api/client";
@@ -77,12 +77,12 @@ function skipToContent(event: { preventDefault: () => void }): void {
 
 function Places({ onGo }: { onGo?: () => void }) {
   const { words } = useLanguage();
-  const me = useMe();
+  const places = usePlaces();
   const { pathname } = useLocation();
   const isHere = (place: Place) => (place.to === "/" ? pathname === "/" : pathname.startsWith(place.to));
   return (
     <Stack gap={2}>
-      {PLACES.filter((place) => !place.isForAdmins || me.role === "admin").map((place) => (
+      {places.map((place) => (
         <NavLink
           key={place.to}
           renderRoot={(props) => <Link {...props} to={place.to} />}

@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-import { PLACES } from "./places";
+import { usePlaces } from "./places";
 import { useLanguage } from "@/words/language";
 
 const CHORD_MS = 1_000;
@@ -51,11 +51,12 @@ export function KeyboardHelp() {
   const navigate = useNavigate();
   const [isOpen, help] = useDisclosure(false);
   const chord = useRef(0);
+  const places = usePlaces();
   useLeavingSearch();
   useKeys((key, event) => {
     const isSecond = Date.now() - chord.current < CHORD_MS;
     chord.current = key === "g" ? Date.now() : 0;
-    const place = isSecond ? PLACES.find((each) => each.key === key) : undefined;
+    const place = isSecond ? places.find((each) => each.key === key) : undefined;
     if (place) void navigate({ to: place.to });
     else if (key === "?") help.open();
     else if (key === "/") {
@@ -74,7 +75,7 @@ export function KeyboardHelp() {
     [["Esc"], words.keys.escape],
     [["Ctrl", "K"], words.keys.commands],
     [["?"], words.keys.help],
-    ...PLACES.flatMap((place): [string[], string][] =>
+    ...places.flatMap((place): [string[], string][] =>
       place.key ? [[["g", place.key], words.navigation[place.name]]] : [],
     ),
   ];

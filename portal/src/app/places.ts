@@ -1,5 +1,6 @@
 import type { ComponentType } from "react";
 
+import { isAdmin, mayWork, useMe } from "./session";
 import {
   AdminIcon,
   ClusterIcon,
@@ -24,16 +25,18 @@ export interface Place {
   name: keyof Words["navigation"];
   Icon: ComponentType;
   isForAdmins?: boolean;
+  /** It is of no use to a login that may only read. */
+  isForWork?: boolean;
   /** Pressed after `g`. */
   key?: string;
 }
 
-export const PLACES: Place[] = [
+const PLACES: Place[] = [
   { to: "/", name: "home", Icon: HomeIcon, key: "h" },
   { to: "/jobs", name: "jobs", Icon: JobsIcon, key: "j" },
   { to: "/queue", name: "queue", Icon: QueueIcon, key: "q" },
   { to: "/virtual-clusters", name: "virtualClusters", Icon: ShareIcon, key: "v" },
-  { to: "/submit", name: "submit", Icon: SubmitIcon, key: "s" },
+  { to: "/submit", name: "submit", Icon: SubmitIcon, key: "s", isForWork: true },
   { to: "/experiments", name: "experiments", Icon: ExperimentsIcon, key: "r" },
   { to: "/sweeps", name: "sweeps", Icon: SweepsIcon, key: "w" },
   { to: "/models", name: "models", Icon: ModelsIcon, key: "m" },
@@ -44,3 +47,9 @@ export const PLACES: Place[] = [
   { to: "/simulate", name: "simulate", Icon: SimulateIcon },
   { to: "/admin", name: "admin", Icon: AdminIcon, isForAdmins: true },
 ];
+
+/** Those that the reader can use. */
+export function usePlaces(): Place[] {
+  const me = useMe();
+  return PLACES.filter((place) => (isAdmin(me) || !place.isForAdmins) && (mayWork(me) || !place.isForWork));
+}

@@ -43,7 +43,18 @@ export function useMe(): Me {
   return me;
 }
 
-export const useIsAdmin = (): boolean => useMe().role === "admin";
+/** A login by a token may allow less than its user may do. */
+export const isAdmin = (me: Me): boolean => me.role === "admin" && me.scope === "admin";
+
+export const useIsAdmin = (): boolean => isAdmin(useMe());
+
+/** Whether the login allows work with jobs, sweeps, models and files, and not only looking at them. */
+export const mayWork = (me: Me): boolean => me.scope !== "read";
+
+export const useMayWork = (): boolean => mayWork(useMe());
+
+/** Whether the login allows all that its user may do: also passwords, tokens, secrets, notices and simulations. */
+export const useMayDoAll = (): boolean => useMe().scope === "admin";
 
 interface Owned {
   owner: string;
@@ -52,12 +63,12 @@ interface Owned {
 
 /** Whether the reader may change the job. The server decides; this only hides what it would refuse. */
 export const mayChange = (me: Me, job: Owned): boolean =>
-  job.origin === "muster" && (me.role === "admin" || me.user === job.owner);
+  job.origin === "muster" && mayWork(me) && (isAdmin(me) || me.user === job.owner);
 
 export const useMayChange = (job: Owned): boolean => mayChange(useMe(), job);
 
 /** Whether the reader may see what is in the job: its logs, spec and why it waits or failed. */
 export function useMayRead(job: { owner: string }): boolean {
   const me = useMe();
-  return me.role === "admin" || me.user === job.owner;
+  return isAdmin(me) || me.user === job.owner;
 }

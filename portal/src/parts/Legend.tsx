@@ -12,6 +12,8 @@ export interface LegendEntry {
   letter?: string;
   /** The mark at its right edge. */
   edge?: "running" | "failed";
+  /** How what has not begun is drawn. */
+  coming?: "reserved" | "expected";
 }
 
 /** What the colours and letters of a picture mean. */
@@ -19,12 +21,13 @@ export function Legend({ entries }: { entries: readonly LegendEntry[] }) {
   const words = useWords();
   return (
     <Group gap="sm" component="ul" px={0} py={4} m={0} aria-label={words.common.legend} role="list">
-      {entries.map(({ meaning, tone, colour, letter, edge }) => (
-        <Group key={`${tone ?? colour ?? edge} ${meaning}`} gap={4} component="li" wrap="nowrap">
+      {entries.map(({ meaning, tone, colour, letter, edge, coming }) => (
+        <Group key={`${tone ?? colour ?? edge ?? coming} ${meaning}`} gap={4} component="li" wrap="nowrap">
           <span
             className={classes.sample}
             data-tone={tone}
             data-edge={edge}
+            data-coming={coming}
             style={colour ? { background: `var(${colour})` } : undefined}
             aria-hidden="true"
           >

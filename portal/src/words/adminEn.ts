@@ -46,6 +46,7 @@ export const adminEn = {
   },
   profile: {
     title: "Profile",
+    limited: "This login is by a token that allows: {scope}. Log in with your password to change what is yours.",
     password: "Password",
     oldPassword: "Old password",
     newPassword: "New password",

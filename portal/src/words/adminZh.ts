@@ -50,6 +50,7 @@ export const adminZh: AdminWords = {
   },
   profile: {
     title: "个人设置",
+    limited: "此次登录使用的令牌仅允许：{scope}。要修改个人设置，请用密码登录。",
     password: "密码",
     oldPassword: "原密码",
     newPassword: "新密码",

@@ -217,6 +217,12 @@ export const en = {
     title: "Schedule",
     window: "Window",
     windows: { "10m": "10 minutes", "1h": "1 hour", "6h": "6 hours", "1d": "1 day", "7d": "7 days" },
+    ahead: "Look ahead",
+    aheads: { none: "until now", "1h": "+1 hour", "6h": "+6 hours", "1d": "+1 day" },
+    comingOf: {
+      reserved: "{node} is reserved for {name} of {owner}, from {from} to {to}",
+      expected: "{name} of {owner} is expected on {node}, from {from} to {to}",
+    },
     lane: "Node",
     noLanes: "Nothing ran in this window.",
     cut: "Only the newest tasks are drawn: choose a shorter window or one cluster.",

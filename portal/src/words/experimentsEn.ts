@@ -30,6 +30,7 @@ export const experimentsEn = {
     peakMemory: "Peak memory",
     package: "Code",
     commit: "Commit",
+    environment: "Environment",
     step: "Step",
     axes: "Metrics as axes",
     noAxes: "These jobs have neither metrics nor parameters that differ.",

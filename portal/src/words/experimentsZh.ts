@@ -34,6 +34,7 @@ export const experimentsZh: ExperimentWords = {
     peakMemory: "内存峰值",
     package: "代码",
     commit: "提交版本",
+    environment: "运行环境",
     step: "步数",
     axes: "作为坐标轴的指标",
     noAxes: "这些作业既没有指标，也没有不同的参数。",

@@ -1,6 +1,7 @@
 /** Words of the pages Submit, Files and Environments. */
 export const submitEn = {
   title: "Submit a job",
+  readOnly: "This login is by a token that may only read. Log in with your password to submit jobs.",
   shown: "Shown",
   form: "Form",
   file: "File",

@@ -2,6 +2,7 @@ import type { Words } from "./shape";
 
 export const submitZh: Words["submit"] = {
   title: "提交作业",
+  readOnly: "此次登录使用的令牌只能读取。要提交作业，请用密码登录。",
   shown: "显示",
   form: "表单",
   file: "文件",

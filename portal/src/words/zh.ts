@@ -218,6 +218,12 @@ export const zh: Words = {
     title: "调度",
     window: "时间范围",
     windows: { "10m": "10 分钟", "1h": "1 小时", "6h": "6 小时", "1d": "1 天", "7d": "7 天" },
+    ahead: "向后看",
+    aheads: { none: "到现在", "1h": "+1 小时", "6h": "+6 小时", "1d": "+1 天" },
+    comingOf: {
+      reserved: "{node} 预留给 {owner} 的 {name}，{from} 至 {to}",
+      expected: "{owner} 的 {name} 预计在 {node} 上，{from} 至 {to}",
+    },
     lane: "节点",
     noLanes: "此时间范围内没有任务运行。",
     cut: "只显示了最新的任务：请缩短时间范围或只选一个集群。",

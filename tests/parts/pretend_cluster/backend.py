@@ -35,6 +35,8 @@ class PretendBackend(FakeBackend):
     """Each task runs for as many seconds as its variable PRETEND_S says, and ends with the code PRETEND_EXIT."""
 
     chance: random.Random = field(default_factory=lambda: random.Random(7))
+    printed_s: dict[str, int] = field(default_factory=dict)
+    """How many seconds of its life each task has printed."""
     beating: "asyncio.Task[None] | None" = None
 
     async def start(self, listener: BackendListener) -> None:
@@ -70,8 +72,11 @@ class PretendBackend(FakeBackend):
                 del self.past_samples[node.name][:-KEPT_SAMPLES]
 
     def _go_on(self, task_id: str, task: FakeTask, now: float) -> None:
+        """Each second of a task has its line, also on a machine that is too busy for a beat in each second."""
         ran_s = now - (task.seen.started_at or now)
-        self.prints(task_id, line_of(self.chance, task.request.env, ran_s))
+        seconds = range(self.printed_s.get(task_id, 0), int(ran_s) + 1)
+        self.prints(task_id, "".join(line_of(self.chance, second) for second in seconds))
+        self.printed_s[task_id] = max(seconds.start, seconds.stop)
         if ran_s >= float(task.request.env.get(DURATION, "60")):
             self.end(task_id, int(task.request.env.get(EXIT_CODE, "0")))
 

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from muster.domain.nodes import Node
 from muster.ports.capabilities import NodeUsage, TaskUsage
@@ -12,14 +12,13 @@ GIB = 1 << 30
 LINES_OF_EPOCH = 20
 
 
-def line_of(chance: random.Random, env: Mapping[str, str], ran_s: float) -> str:
-    step = int(ran_s)
-    loss = 2.4 * math.exp(-ran_s / 40) + chance.uniform(0.0, 0.06)
-    if step % LINES_OF_EPOCH == LINES_OF_EPOCH - 1:
+def line_of(chance: random.Random, second: int) -> str:
+    loss = 2.4 * math.exp(-second / 40) + chance.uniform(0.0, 0.06)
+    if second % LINES_OF_EPOCH == LINES_OF_EPOCH - 1:
         accuracy = 1 - loss / 3
-        return f"\x1b[32mepoch {step // LINES_OF_EPOCH + 1} done\x1b[0m accuracy {accuracy:.4f}\n"
+        return f"\x1b[32mepoch {second // LINES_OF_EPOCH + 1} done\x1b[0m accuracy {accuracy:.4f}\n"
     rate = chance.uniform(1150, 1290)
-    return f"step {step * 50:>6}  loss {loss:.4f}  {rate:.0f} images/s\n"
+    return f"step {second * 50:>6}  loss {loss:.4f}  {rate:.0f} images/s\n"
 
 
 def node_usage(chance: random.Random, node: Node, running: Sequence[FakeTask], now: float) -> NodeUsage:

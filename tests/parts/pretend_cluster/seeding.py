@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from tests.parts.server import MusterServer
+from tests.parts.server import PATIENCE, MusterServer
 
 CLUSTER_FILES = {
     "lab": "name: lab\nbackend: pretend\ndescription: 40 nodes with 8 GPUs each\nsize: 40\nsick: true\n",
@@ -75,7 +75,7 @@ def call(server: MusterServer, method: str, path: str, body: Any = None, token: 
         headers={"Authorization": f"Bearer {token or server.token}", "Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE * 30) as answer:
             text = answer.read()
     except urllib.error.HTTPError as error:
         raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None

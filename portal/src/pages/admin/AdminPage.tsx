@@ -11,7 +11,7 @@ import { Limits } from "./Limits";
 import { ServerLog } from "./ServerLog";
 import { Users } from "./Users";
 import { TABS, type Tab } from "./view";
-import { useMe } from "@/app/session";
+import { isAdmin, useMe } from "@/app/session";
 import { AlertList } from "@/pages/alerts/AlertList";
 import { EmptyState } from "@/parts/feedback";
 import { fill, useWords } from "@/words/language";
@@ -36,7 +36,7 @@ export function AdminPage() {
   const me = useMe();
   const { tab = "users" } = route.useSearch();
   const navigate = useNavigate({ from: "/admin" });
-  if (me.role !== "admin") {
+  if (!isAdmin(me)) {
     return (
       <>
         <Title order={1} size="h3">

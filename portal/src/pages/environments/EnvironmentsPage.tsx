@@ -7,6 +7,7 @@ import { PackagesDialog } from "./PackagesDialog";
 import { TestDialog } from "./TestDialog";
 import { matches, readEnvironmentsView, type Environment, type EnvironmentsView } from "./view";
 import { queries } from "@/api/queries";
+import { useMayDoAll } from "@/app/session";
 import { Command } from "@/parts/Command";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { PageFrame } from "@/parts/PageFrame";
@@ -87,6 +88,7 @@ function Environments({
   onTest: (environment: Environment) => void;
 }) {
   const { language, words } = useLanguage();
+  const mayTest = useMayDoAll();
   return (
     <Scrolled label={words.environments.title}>
       <Table aria-label={words.environments.title}>
@@ -117,9 +119,11 @@ function Environments({
                   <Button variant="default" size="compact-xs" onClick={() => onPackages(each)}>
                     {words.environments.packages}
                   </Button>
-                  <Button variant="default" size="compact-xs" onClick={() => onTest(each)}>
-                    {words.environments.test}
-                  </Button>
+                  {mayTest && (
+                    <Button variant="default" size="compact-xs" onClick={() => onTest(each)}>
+                      {words.environments.test}
+                    </Button>
+                  )}
                 </Group>
               </Table.Td>
             </Table.Tr>

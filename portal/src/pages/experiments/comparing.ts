@@ -14,7 +14,7 @@ export interface Line {
 export function linesOf(runs: readonly Run[], words: Words): Line[] {
   const w = words.experiments;
   const fact = (name: string, value: (run: Run) => string) => lineOf(name, runs.map(value));
-  const keyed = (title: string, kind: "params" | "env" | "tags") =>
+  const keyed = (title: string, kind: "params" | "env" | "environment" | "tags") =>
     namesOf(runs, kind).map((name) =>
       lineOf(
         `${title} ${name}`,
@@ -26,6 +26,7 @@ export function linesOf(runs: readonly Run[], words: Words): Line[] {
     fact(w.cluster, (run) => run.cluster),
     fact(w.package, (run) => (run.package ?? "").slice(0, 12)),
     fact(w.commit, (run) => run.commit.replace(/^([^-]{12}).*?(-dirty)?$/, "$1$2")),
+    ...keyed(w.environment, "environment"),
     fact(w.gpuHours, (run) => valueText(run.gpuHours)),
     fact(w.cost, (run) => valueText(run.cost)),
     fact(w.peakMemory, (run) => (run.peakMemoryBytes === null ? "" : bytesText(run.peakMemoryBytes))),

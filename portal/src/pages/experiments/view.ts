@@ -99,7 +99,9 @@ export function optionsOf(view: ExperimentsView): string {
 export const metricOf = (run: Run, name: string, use: Use): Value | null => run.metrics[name]?.[use] ?? null;
 
 /** The names of what runs have, in order. */
-export const namesOf = (runs: readonly Run[], kind: "params" | "metrics" | "tags" | "env"): string[] =>
+type Named = "params" | "metrics" | "tags" | "env" | "environment";
+
+export const namesOf = (runs: readonly Run[], kind: Named): string[] =>
   [...new Set(runs.flatMap((run) => Object.keys(run[kind])))].sort();
 
 /** The parameters that are not the same in all runs. */

@@ -10,6 +10,7 @@ import { useUploads } from "./useUploads";
 import { joined, type Place } from "./view";
 import type { Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
+import { useMayWork } from "@/app/session";
 import { bytesText } from "@/parts/amounts";
 import type { Column } from "@/parts/columns";
 import { DataTable } from "@/parts/DataTable";
@@ -43,7 +44,8 @@ export function Folder({ place, open, onOpen }: FolderProps) {
   );
   const uploads = useUploads(place, refresh);
   const root = place.path.split("/")[0];
-  const mayWrite = folders.data?.items.find((folder) => folder.name === root)?.readOnly === false;
+  const mayWork = useMayWork();
+  const mayWrite = mayWork && folders.data?.items.find((folder) => folder.name === root)?.readOnly === false;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onNearEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();

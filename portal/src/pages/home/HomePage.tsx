@@ -8,10 +8,12 @@ import classes from "./HomePage.module.css";
 import { endedSince, FINAL, useLastLook, useMyJobs } from "./mine";
 import { MyQuota } from "./MyQuota";
 import type { Job, Schemas } from "@/api/client";
+import { SELDOM } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useMe } from "@/app/session";
 import { JobLink } from "@/pages/jobs/columns";
 import { FirstJob } from "@/pages/jobs/FirstJob";
+import { useLiveQueue } from "@/pages/queue/live_queue";
 import { WelcomeHint } from "@/pages/welcome/WelcomeHint";
 import { timeText } from "@/parts/amounts";
 import { Loading, ProblemBox } from "@/parts/feedback";
@@ -24,6 +26,7 @@ import { fill, useLanguage } from "@/words/language";
 
 type JobPage = Schemas["JobPage"];
 const SHOWN = 12;
+const LIVE = [["schedule", "expected"]];
 
 /** How my jobs are doing, and whether something needs me. */
 export function HomePage() {
@@ -88,7 +91,9 @@ function Running({ jobs }: { jobs: Job[] | undefined }) {
 function Waiting({ jobs }: { jobs: Job[] | undefined }) {
   const { words } = useLanguage();
   const waiting = jobs?.filter(isWaiting);
-  const starts = useQuery({ ...queries.expectedStarts(), enabled: !!waiting?.length }).data;
+  const isQueued = waiting?.some((job) => job.state === "Queued") ?? false;
+  const starts = useQuery({ ...queries.expectedStarts(), enabled: isQueued }).data;
+  useLiveQueue(LIVE, SELDOM, isQueued);
   return (
     <Section title={words.home.waiting} aside={<AllLink count={waiting?.length} state={["Queued", "Held"]} />}>
       <JobItems jobs={waiting} none={words.home.noneWaiting}>

@@ -3,6 +3,7 @@ import { useCallback, useState } from "react";
 
 import type { Job, Schemas } from "@/api/client";
 import { useLive, type LiveChanges } from "@/api/live";
+import { SELDOM, usePaced } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useMe } from "@/app/session";
 
@@ -17,7 +18,7 @@ type JobPage = Schemas["JobPage"];
 
 /**
  * The reader's own jobs: those that are open, those that failed last, and those that ended otherwise, so that many that
- * succeeded hide no failure. All follow the live stream.
+ * succeeded hide no failure. All follow the live stream, and what they use of the reader's quota is asked for again.
  */
 export function useMyJobs() {
   const me = useMe();
@@ -25,6 +26,8 @@ export function useMyJobs() {
   const open = useQuery(queries.jobs({ owner: me.user, state: OPEN, limit: SHOWN }));
   const failed = useQuery(queries.jobs({ owner: me.user, state: FAILED, sort: "ended", limit: SHOWN }));
   const others = useQuery(queries.jobs({ owner: me.user, state: ENDED_WELL, sort: "ended", limit: SHOWN }));
+  const askQuotas = useCallback(() => void client.invalidateQueries({ queryKey: ["quotas"] }), [client]);
+  const quotasAgain = usePaced(askQuotas, SELDOM);
   const onJobs = useCallback(
     ({ jobs, gone }: LiveChanges["jobs"]) => {
       const mine = jobs.filter((job) => job.owner === me.user && job.origin === "muster");
@@ -37,8 +40,9 @@ export function useMyJobs() {
       put(OPEN, {});
       put(FAILED, { sort: "ended" });
       put(ENDED_WELL, { sort: "ended" });
+      if (mine.length > 0) quotasAgain();
     },
-    [client, me.user],
+    [client, me.user, quotasAgain],
   );
   useLive("jobs", "jobs", onJobs);
   return { open, failed, others };

@@ -38,10 +38,25 @@ export function foldJobs(
   return { pages: { ...old, pages }, unlisted: changed.filter((job) => !found.has(job.id) && !deleted.has(job.id)) };
 }
 
-/** The pages with new jobs, newest first. */
-export function prependJobs(old: JobPages, jobs: readonly Job[]): JobPages {
-  const [first, ...rest] = old.pages;
-  if (!first) return old;
-  const newest = [...jobs].sort((one, other) => other.createdAt.localeCompare(one.createdAt));
-  return { ...old, pages: [{ ...first, items: [...newest, ...first.items] }, ...rest] };
+/** The pages, newest first, with more jobs, each in its place. */
+export function insertJobs(old: JobPages, jobs: readonly Job[]): JobPages {
+  let left = [...jobs].sort(newestFirst);
+  const pages = old.pages.map((page, index) => {
+    const oldest = page.items.at(-1)?.createdAt ?? "";
+    const isLast = index === old.pages.length - 1;
+    const here = isLast ? left : left.filter((job) => job.createdAt >= oldest);
+    if (here.length === 0) return page;
+    left = left.filter((job) => !here.includes(job));
+    return { ...page, items: [...page.items, ...here].sort(newestFirst) };
+  });
+  return { ...old, pages };
+}
+
+const newestFirst = (one: Job, other: Job): number => other.createdAt.localeCompare(one.createdAt);
+
+/** Whether the job stands below what is loaded of the list, newest first. */
+export function isFurtherDown(list: JobPages, job: Job): boolean {
+  const last = list.pages.at(-1);
+  const oldest = last?.items.at(-1);
+  return Boolean(last?.nextCursor && oldest && job.createdAt < oldest.createdAt);
 }

@@ -1,34 +1,40 @@
-import { useThrottledCallback } from "@mantine/hooks";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo, useRef, useState } from "react";
 
-import { foldJobs, prependJobs, type JobPages } from "./folding";
+import { recounted } from "./counting";
+import { foldJobs, insertJobs, isFurtherDown, type JobPages } from "./folding";
 import { belongs, isNewestFirst, jobQueryOf, type JobsView } from "./view";
 import type { Job } from "@/api/client";
 import { useLive, type LiveChanges } from "@/api/live";
-import { queries } from "@/api/queries";
+import { SOON, useHint, usePaced, type Pace } from "@/api/pacing";
+import { queries, type JobCount } from "@/api/queries";
 
-const RELOAD_MS = 2_000;
+/** How soon the server counts the jobs again after this page has counted changes itself. */
+const COUNT_AGAIN: Pace = { afterMs: 30_000, spreadMs: 30_000 };
 
 /**
  * The jobs of a view, page by page, kept up to date by the live stream. Rows change in place. While the reader is at
- * the top, new jobs appear and those that no longer belong to the view leave; else both wait for `showNew`.
+ * the top, new jobs appear and those that no longer belong to the view leave; else both wait for `showNew`. Five
+ * hundred open lists ask for nothing while jobs come and go in the order that lists begin with; in other orders, and
+ * where only the server can tell what belongs to the view, they ask again at moments of their own.
  */
 export function useJobList(view: JobsView) {
   const client = useQueryClient();
   const asked = useMemo(() => jobQueryOf(view), [view]);
   const options = useMemo(() => queries.jobList(asked), [asked]);
   const list = useInfiniteQuery(options);
-  const total = useQuery({ ...queries.jobTotal(asked), enabled: view.origin !== "others" });
+  const counting = useMemo(() => queries.jobTotal(asked), [asked]);
+  const total = useQuery({ ...counting, enabled: view.origin !== "others" });
   const [waiting, setWaiting] = useState<Waiting>({ view, ids: new Set() });
   const [shownAgain, setShownAgain] = useState(0);
   const isScrolled = useRef(false);
+  /** Whether the list has to be asked for again when the reader comes back to the top. */
+  const isBehind = useRef(false);
   const key = options.queryKey;
+  const countKey = counting.queryKey;
 
-  const countAgain = useThrottledCallback(
-    () => void client.invalidateQueries({ queryKey: ["jobs", "total"] }),
-    RELOAD_MS,
-  );
+  const count = useCallback(() => void client.invalidateQueries({ queryKey: ["jobs", "total"] }), [client]);
+  const countAgain = usePaced(count, COUNT_AGAIN);
 
   /** Asks again for the first page only: what is further down is asked for when the reader comes there. */
   const showNew = useCallback(() => {
@@ -39,38 +45,50 @@ export function useJobList(view: JobsView) {
       (old) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) },
     );
     void client.invalidateQueries({ queryKey: key });
-    countAgain();
-  }, [client, key, view, countAgain]);
-  const reload = useThrottledCallback(showNew, RELOAD_MS);
+    count();
+  }, [client, key, view, count]);
+  const showNewAtTop = useCallback(() => {
+    isBehind.current = isScrolled.current;
+    if (!isBehind.current) showNew();
+  }, [showNew]);
+  const reload = usePaced(showNewAtTop, SOON);
+  const hasWaiting = waiting.view === view && waiting.ids.size > 0;
 
   const onJobs = useCallback(
     (change: LiveChanges["jobs"]) => {
       const old = client.getQueryData<JobPages>(key);
       if (!old) return;
-      const isLeaving = (job: Job) => !isScrolled.current && belongs(view, job) === false;
-      const { pages, unlisted } = foldJobs(old, change.jobs, change.gone, isLeaving);
-      const arriving = unlisted.filter((job) => belongs(view, job) !== false);
-      const appearing = arriving.filter((job) => belongs(view, job) && isRecent(job, old));
       const isAtTop = !isScrolled.current;
-      client.setQueryData(key, isAtTop && isNewestFirst(view) ? prependJobs(pages, appearing) : pages);
-      if (arriving.length > 0 && !isAtTop) setWaiting((old) => withMore(old, view, arriving));
-      else if (arriving.length > (isNewestFirst(view) ? appearing.length : 0)) reload();
-      if (arriving.length > 0 || change.gone.length > 0) countAgain();
+      const isWhole = !hasWaiting && !view.since && !old.pages.at(-1)?.nextCursor;
+      const listed = new Map(old.pages.flatMap((page) => page.items).map((job) => [job.id, job]));
+      client.setQueryData<JobCount>(
+        countKey,
+        (old) => old && recounted(old, view, change, (id) => listed.get(id), isWhole),
+      );
+      const isLeaving = (job: Job) => isAtTop && belongs(view, job) === false;
+      const { pages, unlisted } = foldJobs(old, change.jobs, change.gone, isLeaving);
+      const isLocal = isNewestFirst(view);
+      const arriving = unlisted.filter((job) => belongs(view, job) !== false && !(isLocal && isFurtherDown(old, job)));
+      const appearing = isLocal ? arriving.filter((job) => belongs(view, job) && isSure(view, job, old)) : [];
+      client.setQueryData(key, isAtTop ? insertJobs(pages, appearing) : pages);
+      if (!isAtTop && arriving.length > 0) setWaiting((old) => withMore(old, view, arriving));
+      else if (arriving.length > appearing.length) reload();
+      if (change.jobs.some((job) => belongs(view, job) !== false || listed.has(job.id)) || change.gone.length > 0)
+        countAgain();
     },
-    [client, key, view, reload, countAgain],
+    [client, key, countKey, view, hasWaiting, reload, countAgain],
   );
   useLive("jobs", "jobs", onJobs);
-  const onResync = useCallback(() => (isScrolled.current ? undefined : reload()), [reload]);
-  useLive("jobs", "resync", onResync);
-  const onChanged = useCallback(
-    ({ topics }: LiveChanges["changed"]) => (topics.includes("jobs") ? onResync() : undefined),
-    [onResync],
-  );
-  useLive("jobs", "changed", onChanged);
+  useLive("jobs", "resync", reload);
+  useHint("jobs", showNewAtTop, SOON);
 
-  const onScrolled = useCallback((scrolled: boolean) => {
-    isScrolled.current = scrolled;
-  }, []);
+  const onScrolled = useCallback(
+    (scrolled: boolean) => {
+      isScrolled.current = scrolled;
+      if (!scrolled && isBehind.current) reload();
+    },
+    [reload],
+  );
   const { hasNextPage, isFetching, fetchNextPage } = list;
   const onNearEnd = useCallback(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
@@ -100,8 +118,8 @@ const withMore = (old: Waiting, view: JobsView, jobs: Job[]): Waiting => ({
   ids: new Set([...(old.view === view ? old.ids : []), ...jobs.map((job) => job.id)]),
 });
 
-/** Whether the job is newer than what the list begins with; an older one belongs further down. */
-function isRecent(job: Job, list: JobPages): boolean {
+/** Whether the job can be put into the list as it is: of an older one, only the server knows whether it is too old. */
+function isSure(view: JobsView, job: Job, list: JobPages): boolean {
   const first = list.pages[0]?.items[0];
-  return !first || job.createdAt >= first.createdAt;
+  return !view.since || (first !== undefined && job.createdAt >= first.createdAt);
 }

@@ -8,7 +8,7 @@ import { paramsText } from "./ModelsPage";
 import { fileAddress, ownerOption, refOf, type Model } from "./view";
 import { answer, api } from "@/api/client";
 import { queries } from "@/api/queries";
-import { useMe } from "@/app/session";
+import { useMayWork, useMe } from "@/app/session";
 import { bytesText } from "@/parts/amounts";
 import { Command, quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
@@ -49,6 +49,7 @@ export function ModelPage() {
 function Versions({ versions, shown }: { versions: Model[]; shown: Model }) {
   const words = useWords();
   const w = words.models;
+  const mayWork = useMayWork();
   const [removing, setRemoving] = useState<Model[] | null>(null);
   const parts: Part<Model>[] = [
     {
@@ -70,7 +71,9 @@ function Versions({ versions, shown }: { versions: Model[]; shown: Model }) {
     { label: w.params, cell: (model) => paramsText(model.lineage.params) },
     { label: w.registered, cell: (model) => <Ago at={model.createdAt} /> },
     { label: w.description, cell: (model) => model.description },
-    {
+  ];
+  if (mayWork) {
+    parts.push({
       label: w.acts,
       cell: (model) => (
         <Button
@@ -82,12 +85,13 @@ function Versions({ versions, shown }: { versions: Model[]; shown: Model }) {
           {w.remove}
         </Button>
       ),
-    },
-  ];
+    });
+  }
   return (
     <Section
       title={w.versions}
       aside={
+        mayWork &&
         versions.length > 1 && (
           <Button variant="default" size="compact-sm" onClick={() => setRemoving(versions)}>
             {w.removeAll}

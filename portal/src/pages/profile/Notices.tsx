@@ -5,7 +5,7 @@ import { useState } from "react";
 import { chosenOf, commandOf, fieldsOf, KINDS, TOPICS, type Fields, type Settings } from "./notices";
 import { answer, api, type Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
-import { useMe } from "@/app/session";
+import { useMayDoAll, useMe } from "@/app/session";
 import { Command } from "@/parts/Command";
 import { Loading, ProblemBox } from "@/parts/feedback";
 import { Listing, type Part } from "@/parts/Listing";
@@ -18,12 +18,13 @@ type Notice = Schemas["NoticeOut"];
 /** What the reader is told about their own jobs, and how. */
 export function Notices() {
   const words = useWords();
+  const mayDoAll = useMayDoAll();
   const settings = useQuery(queries.noticeSettings());
   return (
     <Section title={words.notices.title} text={words.notices.why}>
       {settings.error && <ProblemBox error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.isPending && <Loading />}
-      {settings.data && <Form key={JSON.stringify(settings.data)} settings={settings.data} />}
+      {settings.data && mayDoAll && <Form key={JSON.stringify(settings.data)} settings={settings.data} />}
       <Sent />
     </Section>
   );

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { NewToken } from "./NewToken";
 import { TokenTable } from "./TokenTable";
 import { queries } from "@/api/queries";
-import { useMe } from "@/app/session";
+import { useMayDoAll, useMe } from "@/app/session";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { PlusIcon } from "@/parts/icons";
 import { Section } from "@/parts/Section";
@@ -15,6 +15,7 @@ import { useWords } from "@/words/language";
 export function OwnTokens() {
   const words = useWords();
   const me = useMe();
+  const mayDoAll = useMayDoAll();
   const [isMaking, setMaking] = useState(false);
   const tokens = useQuery(queries.tokens(me.user));
   if (tokens.error && !tokens.data) return <ProblemBox error={tokens.error} onRetry={() => void tokens.refetch()} />;
@@ -32,9 +33,11 @@ export function OwnTokens() {
         title={words.profile.tokens}
         text={words.profile.tokensWhy}
         aside={
-          <Button variant="default" leftSection={<PlusIcon />} onClick={() => setMaking(true)}>
-            {words.profile.newToken}
-          </Button>
+          mayDoAll && (
+            <Button variant="default" leftSection={<PlusIcon />} onClick={() => setMaking(true)}>
+              {words.profile.newToken}
+            </Button>
+          )
         }
       >
         {made.length === 0 ? (

@@ -1,18 +1,19 @@
-import { Group, Stack, Text, Title } from "@mantine/core";
+import { Alert, Group, Stack, Text, Title } from "@mantine/core";
 
 import { Appearance } from "./Appearance";
 import { Notices } from "./Notices";
 import { OwnTokens } from "./OwnTokens";
 import { PasswordForm } from "./PasswordForm";
 import { Secrets } from "./Secrets";
-import { useMe } from "@/app/session";
+import { useMayDoAll, useMe } from "@/app/session";
 import { Section } from "@/parts/Section";
-import { named, useWords } from "@/words/language";
+import { fill, named, useWords } from "@/words/language";
 
 /** What belongs to the reader: password, notices, logins and tokens, secrets, language and colours. */
 export function ProfilePage() {
   const words = useWords();
   const me = useMe();
+  const mayDoAll = useMayDoAll();
   const facts: [string, string][] = [
     [words.admin.user, me.user],
     [words.profile.role, named(words.admin.roles, me.role)],
@@ -38,9 +39,13 @@ export function ProfilePage() {
         </Group>
       </Section>
       <Appearance />
-      <Section title={words.profile.password}>
-        <PasswordForm />
-      </Section>
+      {mayDoAll ? (
+        <Section title={words.profile.password}>
+          <PasswordForm />
+        </Section>
+      ) : (
+        <Alert title={fill(words.profile.limited, { scope: named(words.profile.scopes, me.scope) })} />
+      )}
       <Notices />
       <OwnTokens />
       <Secrets />

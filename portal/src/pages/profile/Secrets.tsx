@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { answer, api, type Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
-import { useMe } from "@/app/session";
+import { useMayDoAll, useMe } from "@/app/session";
 import { bytesText } from "@/parts/amounts";
 import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
@@ -21,6 +21,7 @@ type Secret = Schemas["SecretOut"];
 export function Secrets() {
   const words = useWords();
   const me = useMe();
+  const mayDoAll = useMayDoAll();
   const secrets = useQuery(queries.secrets());
   const [isSetting, setSetting] = useState(false);
   const [removing, setRemoving] = useState<Secret | null>(null);
@@ -30,23 +31,27 @@ export function Secrets() {
     { label: words.profile.kind, cell: (secret) => named(words.profile.kinds, secret.kind) },
     { label: words.profile.size, cell: (secret) => bytesText(secret.sizeBytes), isNumber: true },
     { label: words.profile.updated, cell: (secret) => <Ago at={secret.updatedAt} /> },
-    {
+  ];
+  if (mayDoAll) {
+    parts.push({
       label: words.profile.acts,
       cell: (secret) => (
         <Button variant="default" size="compact-xs" onClick={() => setRemoving(secret)}>
           {words.profile.remove}
         </Button>
       ),
-    },
-  ];
+    });
+  }
   return (
     <Section
       title={words.profile.secrets}
       text={words.profile.secretsWhy}
       aside={
-        <Button variant="default" leftSection={<PlusIcon />} onClick={() => setSetting(true)}>
-          {words.profile.setSecret}
-        </Button>
+        mayDoAll && (
+          <Button variant="default" leftSection={<PlusIcon />} onClick={() => setSetting(true)}>
+            {words.profile.setSecret}
+          </Button>
+        )
       }
     >
       {secrets.error && <ProblemBox error={secrets.error} onRetry={() => void secrets.refetch()} />}

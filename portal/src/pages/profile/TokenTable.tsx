@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { answer, api, type Schemas } from "@/api/client";
+import { useMayDoAll } from "@/app/session";
 import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
 import { Listing, type Part } from "@/parts/Listing";
@@ -21,6 +22,7 @@ interface TokenTableProps {
 /** Tokens and logins, each with what it allows and a way to end it. */
 export function TokenTable({ label, tokens, hasUsers }: TokenTableProps) {
   const words = useWords();
+  const mayDoAll = useMayDoAll();
   const [ending, setEnding] = useState<Token | null>(null);
   const parts: Part<Token>[] = [
     {
@@ -59,15 +61,17 @@ export function TokenTable({ label, tokens, hasUsers }: TokenTableProps) {
       label: words.profile.expires,
       cell: (token) => (token.expiresAt ? <Ago at={token.expiresAt} /> : words.profile.never),
     },
-    {
+  ];
+  if (mayDoAll) {
+    parts.push({
       label: words.profile.acts,
       cell: (token) => (
         <Button variant="default" size="compact-xs" onClick={() => setEnding(token)}>
           {token.isSession ? words.profile.endLogin : words.profile.revoke}
         </Button>
       ),
-    },
-  ];
+    });
+  }
   if (hasUsers) parts.unshift({ label: words.admin.user, cell: (token) => token.user });
   return (
     <>

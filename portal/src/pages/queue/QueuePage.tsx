@@ -1,12 +1,13 @@
 import { ActionIcon, Button, Chip, Group, Menu, Select, Text } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
+import { useLiveQueue } from "./live_queue";
 import { MoveDialog, PriorityDialog } from "./QueueActs";
 import { readQueueView } from "./view";
 import type { Schemas } from "@/api/client";
-import { useLive, type LiveChanges } from "@/api/live";
+import { SOON } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useNamedOwner } from "@/app/ownName";
 import { mayChange, useMe } from "@/app/session";
@@ -42,7 +43,7 @@ export function QueuePage() {
   const clusters = useQuery(queries.clusters()).data?.items ?? [];
   const [dialog, setDialog] = useState<Dialog>(null);
   const close = () => setDialog(null);
-  useLiveQueue();
+  useLiveQueue(LIVE, SOON);
   const columns = useQueueColumns(setDialog);
   const items = queue.data?.items ?? [];
   const waiting = items.filter((job) => job.position !== null);
@@ -103,18 +104,7 @@ export function QueuePage() {
   );
 }
 
-function useLiveQueue(): void {
-  const client = useQueryClient();
-  const onChanged = useCallback(
-    ({ topics }: LiveChanges["changed"]) => {
-      if (!topics.includes("queue")) return;
-      void client.invalidateQueries({ queryKey: ["queue"] });
-      void client.invalidateQueries({ queryKey: ["schedule", "expected"] });
-    },
-    [client],
-  );
-  useLive("queue", "changed", onChanged);
-}
+const LIVE = [["queue"], ["schedule", "expected"]];
 
 /** Narrower than in the list of jobs, so that the row of acts is in view at 1440 px. */
 const REASON_WIDTH = 190;

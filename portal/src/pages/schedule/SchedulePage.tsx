@@ -1,14 +1,14 @@
 import { Alert, Anchor, Group, Paper, SegmentedControl, Select, Table, Text, Title } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useCallback } from "react";
 
 import { LaneChart } from "./LaneChart";
-import { ownersOf, WINDOWS, type Lane, type ScheduleView } from "./lanes";
+import { AHEADS, ownersOf, WINDOWS, type Lane, type ScheduleView } from "./lanes";
 import type { Schemas } from "@/api/client";
-import { useLive } from "@/api/live";
+import { SOON } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { ownerLegend } from "@/pages/cluster/legend";
+import { useLiveQueue } from "@/pages/queue/live_queue";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { Legend, type LegendEntry } from "@/parts/Legend";
 import { Scrolled } from "@/parts/Scrolled";
@@ -17,24 +17,19 @@ import { useWords } from "@/words/language";
 import type { Words } from "@/words/shape";
 
 const route = getRouteApi("/schedule");
+const LIVE = [["schedule"]];
 
 /** Who ran and runs where, as lanes over time, and who is next. */
 export function SchedulePage() {
   const words = useWords();
   const view = route.useSearch();
-  const client = useQueryClient();
   const navigate = useNavigate({ from: "/schedule" });
   const show = (search: ScheduleView) => void navigate({ search, replace: true });
   const since = view.since ?? "1h";
+  const ahead = view.ahead ?? "1h";
   const schedule = useQuery(queries.schedule(since, view.cluster));
   const clusters = useQuery(queries.clusters());
-  const listener = useCallback(
-    ({ topics }: { topics: string[] }) => {
-      if (topics.includes("queue")) void client.invalidateQueries({ queryKey: ["schedule"] });
-    },
-    [client],
-  );
-  useLive("queue", "changed", listener);
+  useLiveQueue(LIVE, SOON);
   return (
     <>
       <Group justify="space-between" mb="xs">
@@ -47,7 +42,7 @@ export function SchedulePage() {
             placeholder={words.jobs.cluster}
             data={clusters.data?.items.map((cluster) => cluster.name) ?? []}
             value={view.cluster ?? null}
-            onChange={(cluster) => show(cluster ? { since, cluster } : { since })}
+            onChange={(cluster) => show(cluster ? { since, ahead, cluster } : { since, ahead })}
             clearable
             w={150}
           />
@@ -56,6 +51,12 @@ export function SchedulePage() {
             data={WINDOWS.map((value) => ({ value, label: words.schedule.windows[value] }))}
             value={since}
             onChange={(value) => show({ ...view, since: value })}
+          />
+          <SegmentedControl
+            aria-label={words.schedule.ahead}
+            data={AHEADS.map((value) => ({ value, label: words.schedule.aheads[value] }))}
+            value={ahead}
+            onChange={(value) => show({ ...view, ahead: value })}
           />
         </Group>
       </Group>
@@ -68,7 +69,7 @@ export function SchedulePage() {
             <EmptyState title={words.schedule.noLanes} />
           ) : (
             <>
-              <LaneChart schedule={schedule.data} />
+              <LaneChart schedule={schedule.data} ahead={ahead} />
               <Legend entries={spanLegend(words, schedule.data.lanes)} />
             </>
           )}
@@ -85,6 +86,8 @@ const spanLegend = (words: Words, lanes: readonly Lane[]): LegendEntry[] => [
   { tone: "held", meaning: words.cluster.legend.others },
   { edge: "running", meaning: words.schedule.stillRuns },
   { edge: "failed", meaning: words.schedule.failed },
+  { coming: "reserved", meaning: words.schedule.reserved },
+  { coming: "expected", meaning: words.schedule.expected },
 ];
 
 function Next({ schedule }: { schedule: Schemas["ScheduleOut"] }) {

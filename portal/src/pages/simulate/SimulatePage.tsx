@@ -4,6 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { AskForm } from "./AskForm";
 import { Runs } from "./Runs";
 import { SimulationView } from "./SimulationView";
+import { useMayDoAll } from "@/app/session";
 import { useWords } from "@/words/language";
 
 const route = getRouteApi("/simulate");
@@ -11,6 +12,7 @@ const route = getRouteApi("/simulate");
 /** Replays what ran, under another policy or with more GPUs. The address names the simulation that is shown. */
 export function SimulatePage() {
   const words = useWords();
+  const mayAsk = useMayDoAll();
   const { id } = route.useSearch();
   return (
     <Stack gap="sm">
@@ -22,7 +24,7 @@ export function SimulatePage() {
           {words.simulate.lead}
         </Text>
       </Group>
-      <AskForm />
+      {mayAsk && <AskForm />}
       {id && <SimulationView key={id} id={id} />}
       <Runs />
     </Stack>

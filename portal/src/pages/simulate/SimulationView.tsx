@@ -6,6 +6,7 @@ import { useEffect } from "react";
 import { Result } from "./Result";
 import { answer, api } from "@/api/client";
 import { queries } from "@/api/queries";
+import { useMayDoAll } from "@/app/session";
 import { timeText } from "@/parts/amounts";
 import { Loading, ProblemBox } from "@/parts/feedback";
 import { fill, plural, useLanguage } from "@/words/language";
@@ -15,6 +16,7 @@ export function SimulationView({ id }: { id: string }) {
   const { language, words } = useLanguage();
   const client = useQueryClient();
   const navigate = useNavigate({ from: "/simulate" });
+  const mayRemove = useMayDoAll();
   const simulation = useQuery(queries.simulation(id));
   const state = simulation.data?.state;
   useEffect(() => {
@@ -41,9 +43,11 @@ export function SimulationView({ id }: { id: string }) {
             {running > 0 && ` (${fill(words.simulate.stillRun, { n: running })})`} · {timeText(language, asked.since)} –{" "}
             {timeText(language, asked.until)}
           </Text>
-          <Button variant="default" loading={removing.isPending} onClick={() => removing.mutate()}>
-            {state === "running" ? words.simulate.cancel : words.simulate.forget}
-          </Button>
+          {mayRemove && (
+            <Button variant="default" loading={removing.isPending} onClick={() => removing.mutate()}>
+              {state === "running" ? words.simulate.cancel : words.simulate.forget}
+            </Button>
+          )}
         </Group>
         {removing.error && <ProblemBox error={removing.error} />}
         {isCut && <Alert color="orange" title={words.simulate.cut} p="xs" />}

@@ -24,8 +24,9 @@ import { forgetDraft, useDraft } from "./useDraft";
 import { readSpec } from "./yaml_edit";
 import { ApiProblem, Unreachable } from "@/api/client";
 import { queries } from "@/api/queries";
+import { useMayWork } from "@/app/session";
 import { Command, quoted } from "@/parts/Command";
-import { Loading, ProblemBox } from "@/parts/feedback";
+import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { PageFrame } from "@/parts/PageFrame";
 import { SubmitIcon } from "@/parts/icons";
 import { WithCode } from "@/parts/WithCode";
@@ -38,6 +39,16 @@ const PAUSE_MS = 600;
 
 /** A new job: a form and its file side by side, which follow each other, and what would become of it. */
 export function SubmitPage() {
+  const words = useWords();
+  if (useMayWork()) return <NewJob />;
+  return (
+    <PageFrame title={words.submit.title}>
+      <EmptyState title={words.submit.readOnly} />
+    </PageFrame>
+  );
+}
+
+function NewJob() {
   const words = useWords();
   const view = route.useSearch();
   const navigate = useNavigate();

@@ -9,7 +9,7 @@ import { SweepProgress } from "./SweepProgress";
 import { progressOf, type Sweep } from "./view";
 import { answer, api } from "@/api/client";
 import { queries } from "@/api/queries";
-import { useMayRead } from "@/app/session";
+import { useMayRead, useMayWork } from "@/app/session";
 import { Command, quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
@@ -42,6 +42,7 @@ function Head({ sweep }: { sweep: Sweep }) {
   const words = useWords();
   const w = words.sweeps;
   const mayRead = useMayRead(sweep);
+  const mayWork = useMayWork();
   const [isStopping, setStopping] = useState(false);
   const isOpen = sweep.endedAt === null;
   const { best } = sweep;
@@ -62,7 +63,7 @@ function Head({ sweep }: { sweep: Sweep }) {
           >
             {w.asExperiments}
           </Button>
-          {isOpen && mayRead && !sweep.stoppedBy && (
+          {isOpen && mayRead && mayWork && !sweep.stoppedBy && (
             <Button variant="default" leftSection={<StopIcon />} onClick={() => setStopping(true)}>
               {w.stop}
             </Button>

@@ -6,7 +6,7 @@ import { useCallback } from "react";
 import { FairnessTable } from "./FairnessTable";
 import classes from "./VirtualClustersPage.module.css";
 import type { Schemas, VirtualCluster } from "@/api/client";
-import { useLive, type LiveChanges } from "@/api/live";
+import { SOON, useHint } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useIsAdmin } from "@/app/session";
 import { numberText } from "@/parts/amounts";
@@ -24,13 +24,8 @@ export function VirtualClustersPage() {
   const isAdmin = useIsAdmin();
   const client = useQueryClient();
   const clusters = useQuery(queries.virtualClusters());
-  const onChanged = useCallback(
-    ({ topics }: LiveChanges["changed"]) => {
-      if (topics.includes("virtual-clusters")) void client.invalidateQueries({ queryKey: ["virtual-clusters"] });
-    },
-    [client],
-  );
-  useLive("virtual-clusters", "changed", onChanged);
+  const act = useCallback(() => void client.invalidateQueries({ queryKey: ["virtual-clusters"] }), [client]);
+  useHint("virtual-clusters", act, SOON);
   if (!clusters.data) {
     if (clusters.error) return <ProblemBox error={clusters.error} onRetry={() => void clusters.refetch()} />;
     return <Loading />;

@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { AddNode } from "./AddNode";
 import { FirstJob } from "./FirstJob";
 import { queries } from "@/api/queries";
-import { useIsAdmin, useMe } from "@/app/session";
+import { mayWork, useIsAdmin, useMayDoAll, useMe } from "@/app/session";
 import { PasswordForm } from "@/pages/profile/PasswordForm";
 import { Command } from "@/parts/Command";
 import { fill, plural, useLanguage } from "@/words/language";
@@ -15,6 +15,7 @@ import { fill, plural, useLanguage } from "@/words/language";
 export function WelcomePage() {
   const { words } = useLanguage();
   const me = useMe();
+  const mayDoAll = useMayDoAll();
   const jobs = useQuery(queries.jobTotal({}));
   return (
     <Stack gap="sm" maw={800}>
@@ -24,12 +25,12 @@ export function WelcomePage() {
       <Text size="sm">{words.welcome.lead}</Text>
       <Step number={1} title={words.welcome.password} isDone={me.hasPassword}>
         <Text size="sm">{me.hasPassword ? words.welcome.passwordDone : words.welcome.passwordWhy}</Text>
-        {!me.hasPassword && <PasswordForm />}
+        {!me.hasPassword && mayDoAll && <PasswordForm />}
       </Step>
       <Machines />
       <Check />
       <Step number={4} title={words.welcome.job} isDone={(jobs.data?.total ?? 0) > 0}>
-        <FirstJob />
+        {mayWork(me) && <FirstJob />}
       </Step>
     </Stack>
   );

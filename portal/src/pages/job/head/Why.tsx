@@ -1,6 +1,7 @@
 import { Anchor, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 
 import { isWaiting } from "../acts";
 import classes from "../JobPage.module.css";
@@ -8,8 +9,10 @@ import type { TabProps } from "../JobPage";
 import { plainText } from "../logs/folding";
 import { workerOf } from "../naming";
 import type { Job, Schemas } from "@/api/client";
+import { SELDOM } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useMayRead } from "@/app/session";
+import { useLiveQueue } from "@/pages/queue/live_queue";
 import { ProblemBox } from "@/parts/feedback";
 import { Reason } from "@/parts/Reason";
 import { Ago } from "@/parts/Time";
@@ -25,6 +28,8 @@ export function Why({ reference, job }: TabProps) {
   const hasStory = isWaiting(job) || job.state === "Failed" || !!job.reason || job.preemptions > 0;
   const isAsked = mayRead && job.origin === "muster" && hasStory;
   const found = useQuery({ ...queries.explanation(reference), enabled: isAsked });
+  const shown = useMemo(() => [queries.explanation(reference).queryKey], [reference]);
+  useLiveQueue(shown, SELDOM, isAsked && job.state === "Queued");
   if (!isAsked || (!found.data && !found.error)) return <ShortReason job={job} />;
   if (!found.data) return <ProblemBox error={found.error} />;
   if (found.data.fault) return <Failure reference={reference} job={job} found={found.data} />;
