@@ -1,6 +1,6 @@
 #!/bin/sh
-# Slurm for the tests that need a real one: its daemons and commands, munge, slurmdbd with MariaDB for accounting, and
-# Open MPI with its headers for programs that really compute together. As root it is installed, and no service is started;
+# Slurm for the tests that need a real one: its daemons and commands, munge, slurmdbd with MariaDB for accounting,
+# environment modules, and Open MPI with its headers for programs that really compute together. As root it is installed, and no service is started;
 # else the tests that need a missing part skip and say so.
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
@@ -11,6 +11,7 @@ command -v sbatch >/dev/null 2>&1 || missing="$missing slurm-client"
 command -v munged >/dev/null 2>&1 || missing="$missing munge"
 command -v slurmdbd >/dev/null 2>&1 || missing="$missing slurmdbd"
 command -v mariadbd >/dev/null 2>&1 || missing="$missing mariadb-server"
+[ -r /etc/profile.d/modules.sh ] || missing="$missing environment-modules"
 command -v mpirun >/dev/null 2>&1 || missing="$missing openmpi-bin"
 command -v gcc >/dev/null 2>&1 || missing="$missing gcc libc6-dev"
 # The compiler of Open MPI may be there without its headers.

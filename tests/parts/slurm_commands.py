@@ -1,7 +1,9 @@
 """Slurm's commands in a folder of their own: with an `sbatch` whose first call waits until a test lets it go on, or
-with an `srun` that does, or with one that says that it is another release."""
+with an `srun` that does, with one that says that it is another release, or with all of them noting their calls."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.parts.host_claims import PATH
@@ -95,20 +97,56 @@ class OtherRelease:
 
     @property
     def forms(self) -> list[str]:
-        """How squeue was asked to print what it knows, in the order of the calls."""
+        """How squeue was asked to print what it knows of jobs by their numbers, in the order of the calls."""
         queries = self.folder / "queries"
         lines = queries.read_text().splitlines() if queries.exists() else []
-        return ["json" if "--json" in line else "text" for line in lines if "--states=all" in line]
+        return ["json" if "--json" in line else "text" for line in lines if "--jobs=" in line]
+
+
+_NOTED = """#!/bin/sh
+echo {name} "$@" | tr -d '\\036\\037' >> {folder}/calls
+exec {program} "$@"
+"""
+
+
+class NotedCommands:
+    """Each notes how it is called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for name in ("sbatch", *_COMMANDS):
+            _write(folder / name, _NOTED.format(name=name, folder=folder, program=_found(name)))
+
+    def count(self, words: str) -> int:
+        """How often one was called with these words."""
+        calls = self.folder / "calls"
+        return sum(words in line for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
 def login_agent_of(server_pid: int) -> int:
     """The process of the agent on the login node, which is the server's own machine."""
-    for children in Path(f"/proc/{server_pid}/task").glob("*/children"):
-        for pid in children.read_text().split():
-            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-            if "--root" in words and words[words.index("--root") + 1].endswith(f"-{CLUSTER}"):
-                return int(pid)
+    for pid, words in _children(server_pid):
+        if "--root" in words and words[words.index("--root") + 1].endswith(f"-{CLUSTER}"):
+            return pid
     raise AssertionError("the server has no agent on the login node")
+
+
+def command_of(agent_pid: int, program: str, option: str) -> int:
+    """The process of a command of Slurm, with this option, that the agent has started."""
+    for pid, words in _children(agent_pid):
+        if Path(words[0]).name == program and option in words:
+            return pid
+    raise AssertionError(f"the agent has started no {program} {option}")
+
+
+def _children(parent: int) -> Iterator[tuple[int, list[str]]]:
+    """With their command lines. Others than the one that is looked for may end meanwhile."""
+    for thread in Path(f"/proc/{parent}/task").glob("*"):
+        with suppress(OSError):
+            for pid in (thread / "children").read_text().split():
+                with suppress(OSError):
+                    yield int(pid), Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
 
 
 def _write(path: Path, script: str) -> None:

@@ -34,8 +34,17 @@ class NotingJob:
     @property
     def slurm_job(self) -> str:
         """The number of its latest job in Slurm; the job's name there ends with the id and attempt."""
-        rows = self.slurm.run("squeue", "--noheader", "--states=all", "--sort=i", "--format=%A %j").splitlines()
-        found = [row.split()[0] for row in rows if self.id in row]
+        return self._in_slurm[0]
+
+    @property
+    def node(self) -> str:
+        """Where its only task runs."""
+        return self._in_slurm[1]
+
+    @property
+    def _in_slurm(self) -> list[str]:
+        rows = self.slurm.run("squeue", "--noheader", "--states=all", "--sort=i", "--format=%A|%N|%j").splitlines()
+        found = [row.split("|") for row in rows if self.id in row]
         assert found, f"{self.id} is not in Slurm: {rows}"
         return found[-1]
 

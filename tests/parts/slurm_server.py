@@ -45,14 +45,14 @@ def serving_slurm(home: Path, slurm: RealSlurm, **more: Any) -> Iterator[MusterS
         server.stop()
 
 
-def await_slurm(server: MusterServer) -> None:
-    """Wait until the cluster takes jobs."""
+def await_slurm(server: MusterServer, state: str = "Ready") -> None:
+    """Wait until the cluster takes jobs, or is in another state."""
     clusters: list[Any] = []
     for _ in polls(60):
         clusters = server.call("GET", "/api/v1/clusters")[1]["items"]
-        if any(one["name"] == CLUSTER and one["state"] == "Ready" for one in clusters):
+        if any(one["name"] == CLUSTER and one["state"] == state for one in clusters):
             return
-    raise AssertionError(f"the cluster is not ready: {clusters}\n{(server.home / 'server.log').read_text()[-4000:]}")
+    raise AssertionError(f"the cluster is not {state}: {clusters}\n{(server.home / 'server.log').read_text()[-4000:]}")
 
 
 def token_of(server: MusterServer, user: str) -> str:

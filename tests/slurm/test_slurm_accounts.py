@@ -46,4 +46,7 @@ def test_a_job_of_several_roles_runs_without_a_shared_folder(unshared_server: Mu
     assert unshared_server.wait("wide")["state"] == "Succeeded", unshared_server.run("explain", "wide").stdout
     log = unshared_server.run("logs", "wide", check=True).stdout
     assert log.count("brought along") == 3
-    assert all(node in log for node in ("n1 of", "n2 of")), log
+    where = [line.split()[-3:] for line in log.splitlines() if " of " in line]
+    assert len(where) == 3
+    assert len({node for node, _, _ in where}) > 1, "two workers do not fit on one node"
+    assert {tuple(sorted(nodes.split(","))) for _, _, nodes in where} == {tuple(sorted({node for node, _, _ in where}))}

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from muster.backends.slurm.script.constraints import constraint_problem
+from tests.parts.gpu_software import pretend_gpu_software
+from tests.parts.host_claims import PATH
 from tests.parts.server import MusterServer
 from tests.parts.slurm import RealSlurm, SlurmOptions
 from tests.parts.slurm_server import write_slurm_cluster
@@ -46,6 +48,26 @@ def test_options_are_tried(slurm: RealSlurm, tmp_path: Path, keys: dict[str, Any
     found = MusterServer(tmp_path).run("cluster", "check", "--connect")
     assert words in found.stdout + found.stderr
     assert found.returncode == code, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("key", ["env", "prolog"])
+def test_versions_on_a_node_are_compared_with_the_expected_ones(slurm: RealSlurm, tmp_path: Path, key: str) -> None:
+    """They are looked for where the lines of the file say."""
+    home = slurm.new_folder("cuda")
+    pretend_gpu_software(home / "bin", home)
+    env = {"PATH": f"{home}/bin:{PATH}", "CUDA_HOME": str(home), "CUDNN_HOME": str(home)}
+    lines = {"env": env} if key == "env" else {"prolog": [f"export {name}={value}" for name, value in env.items()]}
+    write_slurm_cluster(
+        tmp_path, slurm, **lines, expected={"slurm": "19.05", "driver": "535", "cuda": "12.2", "cudnn": "9.1"}
+    )
+    found = MusterServer(tmp_path).run("cluster", "check", "--connect")
+
+    told = [line for line in found.stderr.splitlines() if "expects" in line]
+    assert [line.rpartition("expects ")[2].split()[0] for line in told] == ["slurm", "cudnn"], (
+        found.stdout + found.stderr
+    )
+    assert "cudnn 9.1, and there is 8.9.7" in told[1]
+    assert found.returncode == 0
 
 
 def test_names_that_accounting_does_not_know_are_told(accounting_folder: Path, tmp_path: Path) -> None:

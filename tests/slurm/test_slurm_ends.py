@@ -220,10 +220,14 @@ def test_exit_code_of_a_task_is_that_of_its_program(slurm_server: MusterServer) 
 
 
 def _state_and_code(slurm: RealSlurm, job_id: str) -> tuple[str, int]:
-    """What Slurm itself says of the last job of a job of Muster."""
-    table = slurm.run("squeue", "--noheader", "--states=all", "--Format=JobID:9,State:20,exit_code:12,Name:80")
-    found = [line.split() for line in table.splitlines() if job_id in line]
-    return found[-1][1], int(found[-1][2]) >> 8
+    """What Slurm itself says of the last job of a job of Muster, which may know of its end before Slurm does."""
+    found: list[str] = []
+    for _ in polls(60):
+        table = slurm.run("squeue", "--noheader", "--states=all", "--Format=JobID:9,State:20,exit_code:12,Name:80")
+        found = next(line.split() for line in reversed(table.splitlines()) if job_id in line)
+        if found[1] not in ("RUNNING", "COMPLETING"):
+            return found[1], int(found[2]) >> 8
+    raise AssertionError(f"the job has not ended in Slurm: {found}")
 
 
 def _await_file(path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from muster.agent.batch.entry import STEP_NAME
 from tests.parts.host_claims import PATH
-from tests.parts.server import MusterServer, polls
+from tests.parts.server import PATIENCE, MusterServer, polls
 from tests.parts.slurm import OTHER_PERSON, RealSlurm
-from tests.parts.slurm_commands import login_agent_of
+from tests.parts.slurm_commands import command_of, login_agent_of
 from tests.parts.slurm_jobs import NotingJob, noting_job, submit_noting
 from tests.parts.slurm_server import CLUSTER, serving_slurm, token_of
 
@@ -80,9 +80,9 @@ def test_commands_end_when_somebody_on_the_way_is_killed(
     if victim == "server":
         slurm_server.kill()
     else:
-        _send_kill(agent if victim == "agent" else _child(agent, "srun", f"--jobid={job.slurm_job}"))
+        _send_kill(agent if victim == "agent" else command_of(agent, "srun", f"--jobid={job.slurm_job}"))
 
-    running.communicate(timeout=60)
+    running.communicate(timeout=60 * PATIENCE)
     assert running.returncode != 0
     for _ in polls(60):
         if not _processes(slurm, "sleep 54321"):
@@ -175,15 +175,6 @@ def _all_processes() -> Iterator[tuple[str, str]]:
             continue
 
 
-def _child(parent: int, program: str, option: str) -> int:
-    for children in Path(f"/proc/{parent}/task").glob("*/children"):
-        for pid in children.read_text().split():
-            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-            if Path(words[0]).name == program and option in words:
-                return int(pid)
-    raise AssertionError(f"process {parent} has started no {program}")
-
-
 def _send_kill(pid: int) -> None:
     subprocess.run(["kill", "-KILL", str(pid)], check=True)
 
@@ -212,4 +203,4 @@ def _forwarded(server: MusterServer, job: str, ports: str) -> Iterator[int]:
         yield int(line.split("127.0.0.1:")[1].split()[0])
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=60 * PATIENCE)

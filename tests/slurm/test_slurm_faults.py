@@ -1,14 +1,14 @@
 """Parts of a Slurm cluster and the server die while jobs run: every task runs once, and each end is the right one."""
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
+from tests.parts.host_claims import CommandFailed
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import OTHER_PERSON, RealSlurm, SlurmOptions
 from tests.parts.slurm_jobs import NotingJob, noting_job, submit_noting
+from tests.parts.slurm_rewinding import Rewound
 from tests.parts.slurm_server import CLUSTER, await_slurm, serving_slurm
 from tests.parts.slurm_settings import URGENT_PARTITION
 
@@ -44,20 +44,18 @@ def test_job_that_is_submitted_without_a_controller_runs_once_it_is_back(
 
 
 def test_number_of_a_job_that_slurm_forgot_may_be_that_of_somebody_else(
-    slurm_server: MusterServer, slurm: RealSlurm
+    slurm_server: MusterServer, slurm: RealSlurm, tmp_path: Path
 ) -> None:
     """slurmctld writes its jobs down late. When it is killed before, the next job gets the same number."""
-    slurm.wait_until_saved(slurm.fill())
+    rewound = Rewound(slurm, tmp_path, slurm.fill())
     job = submit_noting(slurm_server, slurm)
     job.await_waiting("Resources")
     number = job.slurm_job
-    os.kill(slurm_server.pid, signal.SIGSTOP)  # so that it does not ask in between
-    slurm.kill_controller()
-    slurm.start_controller()
-    other = slurm.submit("sleep 1000", as_user=OTHER_PERSON)
-    os.kill(slurm_server.pid, signal.SIGCONT)
-    if other != number:
-        pytest.skip("the controller had written the job down already")
+    with slurm_server.frozen():  # so that it does not ask in between
+        rewound.go_back()
+        slurm.start_controller()
+        other = slurm.submit("sleep 1000", as_user=OTHER_PERSON)
+    assert other == number
 
     slurm.free()
     job.await_running()
@@ -71,10 +69,11 @@ def test_killed_node_daemon_does_not_disturb_a_job(slurm_server: MusterServer, s
     job = submit_noting(slurm_server, slurm)
     job.await_running()
 
-    slurm.kill_node_daemon("n1")
+    node = job.node
+    slurm.kill_node_daemon(node)
     job.let_go()
     assert slurm_server.wait(job.id)["state"] == "Succeeded"
-    slurm.start_node("n1")
+    slurm.start_node(node)
 
     assert job.starts == {"0": 1}
 
@@ -86,7 +85,7 @@ def test_job_on_a_crashed_node_is_started_again(slurm_folder: Path, tmp_path: Pa
     ):
         job = submit_noting(server, slurm, retry={"max": 0})
         job.await_running()
-        slurm.crash_node("n1")
+        slurm.crash_node(job.node)
 
         job.await_running(times=2)
         job.let_go()
@@ -98,7 +97,7 @@ def test_job_on_a_node_that_is_set_down_is_started_again(slurm_server: MusterSer
     job = submit_noting(slurm_server, slurm, retry={"max": 0})
     job.await_running()
 
-    slurm.set_node("n1", "down")
+    slurm.set_node(job.node, "down")
     job.await_running(times=2)
     job.let_go()
 
@@ -131,12 +130,19 @@ def test_requeued_job_is_started_again_by_muster_alone(slurm_server: MusterServe
     job = submit_noting(slurm_server, slurm, retry={"max": 0})
     job.await_running()
 
-    slurm.run("scontrol", "requeue", job.slurm_job, check=False)
-    job.await_running()
+    number = job.slurm_job
+    with pytest.raises(CommandFailed, match="disabled"):
+        slurm.run("scontrol", "requeue", number)  # as its script says
+    slurm.run("scontrol", "update", f"jobid={number}", "requeue=1")
+
+    slurm.run("scontrol", "requeue", number)
+    job.await_running(times=2)
     job.let_go()
 
     assert slurm_server.wait(job.id)["state"] == "Succeeded"
-    assert job.starts["0"] <= 2
+    assert job.starts == {"0": 2}
+    assert job.slurm_job != number
+    slurm.wait_for_job(number, "CANCELLED")
 
 
 def test_nothing_of_a_requeued_job_stays_in_slurm(slurm_server: MusterServer, slurm: RealSlurm) -> None:

@@ -1,6 +1,5 @@
 """Whole jobs on a real Slurm cluster: roles of different size, GPUs, MPI, packages and outputs."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +12,8 @@ from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_server import CLUSTER
 
 pytestmark = pytest.mark.slurm
-_PAIRS = int(os.environ.get("MUSTER_SLURM_PAIRS", "8"))
+_PAIRS = 8
+"""So many jobs of two tasks with a CPU each have all CPUs of the cluster."""
 _ALLREDUCE = """
 #include <mpi.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ where = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
 if rank == 0:
     with socket.create_server(("", where[1])) as server:
         came = [server.accept()[0].makefile().readline().strip() for _ in range(size - 1)]
-    print("met", *sorted(came), "at", where[0])
+    print("met", *sorted(came), "at", where[0], "on", socket.gethostname())
 else:
     give_up = time.monotonic() + 60
     while True:
@@ -48,6 +48,16 @@ else:
     connection.sendall(f"{rank}\\n".encode())
 """
 """All ranks but the first come to the address that they were given."""
+_LISTENING = """
+import os, pathlib, socket, time
+own, folder = os.environ["PADDLE_CURRENT_ENDPOINT"], pathlib.Path("{folder}")
+with socket.create_server(("", int(own.rpartition(":")[2]))):
+    (folder / own).touch()
+    give_up = time.monotonic() + 180
+    while len(list(folder.iterdir())) < {tasks}:
+        assert time.monotonic() < give_up, "not all tasks run at once"
+        time.sleep(0.1)
+"""
 
 
 def test_roles_of_different_size_get_each_others_addresses_and_their_own_gpus(slurm_server: MusterServer) -> None:
@@ -89,7 +99,9 @@ def test_ranks_of_a_collective_job_meet_at_its_address(slurm_server: MusterServe
     spec = {"name": "collective", "framework": "torch", "replicas": 3, "where": {"spread": "apart"}}
     job = _succeeded(slurm_server, {**spec, "command": ["python3", "-c", _MEETING], "resources": {"cpu": 1}})
 
-    assert "met 1 2 at n1" in _log(slurm_server, job)
+    (met,) = [line.split() for line in _log(slurm_server, job).splitlines() if " met " in line]
+    assert met[2:5] == ["met", "1", "2"]
+    assert met[-3] == met[-1]
 
 
 def test_mpi_computes_together_by_srun(slurm_server: MusterServer, allreduce: Path) -> None:
@@ -116,18 +128,19 @@ def test_mpirun_starts_processes_on_all_nodes_by_the_host_file(
     assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
 
 
-def test_jobs_that_share_a_node_have_ports_of_their_own(slurm_server: MusterServer) -> None:
-    """Each task listens at its own address, while the others on the node do."""
-    listen = (
-        "import os, socket, time; own = os.environ['PADDLE_CURRENT_ENDPOINT'].rpartition(':')[2];"
-        "server = socket.create_server(('', int(own))); print('listens at', own, flush=True); time.sleep(1)"
-    )
-    spec = {"framework": "paddle", "replicas": 2, "command": ["python3", "-c", listen], "resources": {"cpu": 1}}
+def test_jobs_that_share_a_node_have_ports_of_their_own(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    """Each task listens at its own address until all others on all nodes do, which they fill."""
+    listening = slurm.new_folder("listening")
+    listening.mkdir(parents=True)
+    command = ["python3", "-c", _LISTENING.format(folder=listening, tasks=2 * _PAIRS)]
+    spec = {"framework": "paddle", "replicas": 2, "command": command, "resources": {"cpu": 1}}
     jobs = [slurm_server.submit({"cluster": CLUSTER, "name": f"p{n}", **spec})["id"] for n in range(_PAIRS)]
 
     for job in jobs:
         assert slurm_server.wait(job)["state"] == "Succeeded", _log(slurm_server, job)
-        assert _log(slurm_server, job).count("listens at") == 2
+    ends = [path.name for path in listening.iterdir()]
+    assert len(ends) == 2 * _PAIRS, "no two have the same"
+    assert len({end.partition(":")[0] for end in ends}) == len(slurm.nodes)
 
 
 def test_command_that_is_not_there_says_so(slurm_server: MusterServer) -> None:

@@ -1,6 +1,5 @@
 """Jobs that are over for Muster, and that come back with a controller that was killed, are ended."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,10 @@ from tests.contract.backends.slurm_harness import SlurmHarness
 from tests.parts.server import MusterServer
 from tests.parts.slurm import OTHER_PERSON, RealSlurm
 from tests.parts.slurm_jobs import submit_noting
+from tests.parts.slurm_rewinding import Rewound
+from tests.parts.slurm_server import await_slurm
 
 pytestmark = pytest.mark.slurm
-
-
-class Rewound:
-    """slurmctld goes back to what it had written down last, which is here what it had when this was made."""
-
-    def __init__(self, slurm: RealSlurm, folder: Path, saved_job: str) -> None:
-        self._slurm, self._state, self._kept = slurm, slurm.folder / "state", folder / "state"
-        slurm.wait_until_saved(saved_job)
-        slurm.freeze_controller()  # it replaces these files all the time
-        try:
-            shutil.copytree(self._state, self._kept, ignore=shutil.ignore_patterns("*.new"))
-        finally:
-            slurm.thaw_controller()
-
-    def restart(self) -> None:
-        self._slurm.kill_controller()
-        shutil.copytree(self._kept, self._state, dirs_exist_ok=True)
-        self._slurm.start_controller()
 
 
 def test_job_that_was_cancelled_while_it_waited_does_not_come_back_with_a_killed_controller(
@@ -51,8 +34,11 @@ def test_job_that_was_cancelled_while_it_waited_does_not_come_back_with_a_killed
     assert slurm_server.wait(stopped.id)["state"] == "Cancelled"
     slurm.wait_for_job(number, "CANCELLED")
 
-    rewound.restart()
-    assert slurm.job_state(number) == "PENDING"
+    rewound.go_back()
+    await_slurm(slurm_server, "Unreachable")
+    with slurm_server.frozen():  # it would end the job soon
+        slurm.start_controller()
+        assert slurm.job_state(number) == "PENDING"
 
     slurm.wait_for_job(number, "CANCELLED", timeout_s=120)
     assert (slurm.job_state(other), slurm.job_state(waiting.slurm_job)) == ("RUNNING", "PENDING")
@@ -109,7 +95,8 @@ async def test_job_that_came_back_unnoticed_is_ended_when_slurm_is_next_asked(
         assert cleanup is not None
         cleanup.settled(TaskRef.of(task))
 
-        rewound.restart()
+        rewound.go_back()
+        slurm.start_controller()
         assert engine.pool() is not None, "nobody has noticed"
         assert slurm.job_state(number) == state
         await engine.look(0.0)

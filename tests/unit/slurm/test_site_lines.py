@@ -10,7 +10,15 @@ from muster.backends.slurm.answers.job_records import JobRecord
 from muster.backends.slurm.gang_marks import Begin, GangMarks, TaskMarks
 from muster.backends.slurm.observing import observations
 from muster.backends.slurm.options import SlurmOptions
-from muster.backends.slurm.site_lines import NO_INTERFACE, NO_MODULE, NO_PROLOG, site_lines, trial_lines, trial_problem
+from muster.backends.slurm.site_lines import (
+    NO_INTERFACE,
+    NO_MODULE,
+    NO_PROLOG,
+    needs_trial,
+    site_lines,
+    trial_lines,
+    trial_problem,
+)
 from muster.domain.failures.exit_causes import ENGINE_START
 from muster.ports.backend import Phase
 
@@ -43,7 +51,7 @@ def test_module_fails_where_there_are_none() -> None:
 
 
 def test_trial_looks_for_the_interface() -> None:
-    assert trial_lines(SlurmOptions()) == ""
+    assert not needs_trial(SlurmOptions())
     for interface, code in (("lo", 0), ("ib9", NO_INTERFACE)):
         script = trial_lines(SlurmOptions(interface=interface))
         assert subprocess.run(["sh", "-c", script], check=False).returncode == code

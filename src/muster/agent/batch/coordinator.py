@@ -28,6 +28,8 @@ from muster.agent.batch.script_output import KilledFor, last_words
 from muster.agent.batch.sealing import Sealing
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool, load_clearing
 from muster.agent.batch.step_output import StepOutput
+from muster.agent.batch.step_variables import for_steps
+from muster.agent.batch.stop_orders import StopOrders
 from muster.agent.batch.strangers import Stranger, Strangers, register
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.errors import AgentError
@@ -41,8 +43,6 @@ _PASSED_ON = ("mark", "outputs", "secrets", "usage")
 _IN_TURN = ("log", "blob", "output")
 """Pieces of files. Those of all runners wait in one queue, of which one is passed on at a time, so that marks and
 orders of others need not wait for a large file."""
-_NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
-"""Options that srun would take from the job, besides those that it is given."""
 SECOND_START = 75
 """The exit code of a job that finds its gang begun already. By sysexits.h it is a temporary failure."""
 
@@ -101,7 +101,7 @@ class Coordinator:
         """The tasks whose runners ask whether Slurm kills them, and until when they wait for the answer."""
         self._roots = {node_name(): spool.root}
         self._is_planned = False
-        self._looked_at = 0.0
+        self._stop_orders = StopOrders(gang)
         self._pieces: Deque[Tuple[Link, Dict[str, Any]]] = deque()
         self._marked: Set[Tuple[str, str]] = set()
         """The tasks that have told of a beginning or an end, without a shared folder."""
@@ -128,8 +128,7 @@ class Coordinator:
 
     def _step(self, number: int, group: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
         port = self._server.getsockname()[1]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_STEPS)}
-        env = {**kept, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
+        env = {**for_steps(os.environ), ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
         component = ["--het-group={}".format(number)] if len(self._order["groups"]) > 1 else []
         if self._order["is_shared"]:
             program = [RUN.format("runner"), self._order["archive"], str(number)]
@@ -281,10 +280,7 @@ class Coordinator:
         return host_of((str(hello["node"]), str(hello["host"]), str(hello["peer"])))
 
     def _pass_orders(self) -> None:
-        if time.monotonic() < self._looked_at + _LOOK_EVERY_S:
-            return
-        self._looked_at = time.monotonic()
-        for task, grace_s in self._gang.orders().items():
+        for task, grace_s in self._stop_orders.read().items():
             link = self._links.get(task)
             if link is not None and self._is_planned and grace_s < self._stopped.get(task, float("inf")):
                 self._stopped[task] = grace_s
@@ -297,6 +293,7 @@ class Coordinator:
             said.read()
         if self._gang.facts() is None:
             return
+        self._gang.look(task["id"] for task in self._tasks)
         for number, group in enumerate(self._order["groups"]):
             for task in group["tasks"]:
                 if not self._has_told(task["id"], END):

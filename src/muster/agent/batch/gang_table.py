@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from typing import Any, Dict, FrozenSet, Optional
+from typing import Any, Dict, FrozenSet, Optional, Sequence
 
 from muster.agent.batch.entry import without_entry
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
@@ -24,10 +24,16 @@ class GangTable:
 
     def load(self) -> None:
         for gang in self._spool.gangs():
-            self.refresh(gang.key)
+            self.reread(gang.key)
+
+    def reread(self, key: str, tasks: Optional[Sequence[str]] = None) -> None:
+        """Read the files of a gang again that other machines write: those of these tasks, or of all."""
+        gang = self._spool.gang(key)
+        gang.look((gang.facts() or {}).get("tasks", ()) if tasks is None else tasks)
+        self.refresh(key)
 
     def refresh(self, key: str) -> None:
-        """Read the files of a gang again, which may be gone."""
+        """Read the files of a gang again, which may be gone, after this machine has changed them."""
         with self._lock:
             found = _described(self._spool.gang(key))
             if found is None and key not in self._gangs:

@@ -155,9 +155,17 @@ class BatchService:
         return lambda: {"answers": [_answer(programs, command) for command in commands]}
 
     def _gangs(self, request: Mapping[str, Any]) -> Work:
+        """What has changed of the gangs. The files of those in `reread` are read again first, also without news."""
         self.programs()
         table, version = request.get("table"), requests.whole_number(request, "version", 0, 1 << 62)
-        return lambda: self._table.since(str(table), version)
+        keys = [requests.task_id({"task": key}) for key in _texts(request, "reread")]
+
+        def read() -> Answer:
+            for key in keys:
+                self._table.reread(key)
+            return self._table.since(str(table), version)
+
+        return read
 
     def _stop(self, request: Mapping[str, Any]) -> Work:
         """Write the order down. The coordinator of the gang looks for it."""
@@ -200,6 +208,8 @@ class BatchService:
 
         def write() -> Answer:
             task = self.task(uid)
+            if task is not None:
+                task.gang.look([uid])
             if task is not None and not task.over:
                 self._spool.write_mark(task.gang, uid, END, end)
                 self._table.refresh(task.gang.key)
@@ -289,11 +299,14 @@ class BatchService:
         return self._programs
 
     def _look(self) -> None:
+        news: Dict[str, List[str]] = {}
         for uid in self._spool.take_news():
-            task = self.task(uid)
-            if task is not None:
-                self._table.refresh(task.gang.key)
-                self._tell(task.status())
+            news.setdefault(self._spool.gang_of(uid).key, []).append(uid)
+        for key, uids in news.items():
+            self._table.reread(key, uids)
+            for task in map(self.task, uids):
+                if task is not None:
+                    self._tell(task.status())
         self._loop.call_later(_LOOK_EVERY_S, self._look)
 
 

@@ -8,7 +8,7 @@ folder.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 
 from muster.agent.batch.given_secrets import has_secrets
 from muster.agent.system.disk import read_json, write_json
@@ -45,6 +45,15 @@ class Gang:
     def output(self) -> str:
         """What the batch script itself prints: why a gang could not begin."""
         return os.path.join(self.folder, "script.out")
+
+    def look(self, tasks: Iterable[str] = ()) -> None:
+        """See what other machines have written since, in the gang's own folder and in those of these tasks. A client of
+        NFS that once found a file missing may say so for a minute, unless the folder of the file is opened anew."""
+        for folder in (self.folder, os.path.join(self.folder, "tasks"), *map(self.task_folder, tasks)):
+            try:
+                os.listdir(folder)
+            except OSError:
+                continue  # there is nothing in it yet, or nothing any more
 
     def facts(self) -> Optional[Dict[str, Any]]:
         return read_json(os.path.join(self.folder, _FACTS))

@@ -426,7 +426,8 @@ class SlurmBackend:
         now = self._clock()
         doubtful = {gang.key for gang in gangs if _ends_by_slurm(gang, jobs)}
         if doubtful:
-            again = {gang.key: gang for gang in await self._gangs()}
+            reread = [gang for gang in gangs if gang.key in doubtful]
+            again = {gang.key: gang for gang in await self._gangs(reread)}
             gangs = [again.get(gang.key, gang) if gang.key in doubtful else gang for gang in gangs]
         found: list[Observation] = []
         for gang in gangs:
@@ -457,12 +458,17 @@ class SlurmBackend:
     async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
         return []
 
-    async def _gangs(self) -> list[GangMarks]:
+    async def _gangs(self, reread: Sequence[GangMarks] = ()) -> list[GangMarks]:
         """All gangs of the logins that answer. Raises BackendError if that of the cluster does not. That of a user
-        which is away is not waited for: jobs of others do not wait, either."""
+        which is away is not waited for: jobs of others do not wait, either. The files of `reread` are read again."""
+        keys: dict[str, list[str]] = {}
+        for gang in reread:
+            keys.setdefault(gang.login, []).append(gang.key)
         silent = {login.owner: login.why_away for login in self._logins if login.owner and login.why_away}
         logins = [login for login in self._logins if login.owner not in silent]
-        answers = await asyncio.gather(*(login.gangs() for login in logins), return_exceptions=True)
+        answers = await asyncio.gather(
+            *(login.gangs(keys.get(login.owner, ())) for login in logins), return_exceptions=True
+        )
         found: list[GangMarks] = []
         for login, answer in zip(logins, answers, strict=True):
             if isinstance(answer, BackendError) and login.owner:

@@ -14,7 +14,7 @@ from muster.backends.slurm.answers.node_tables import PARTITIONS_COMMAND, Partit
 from muster.backends.slurm.login.login_agent import LoginNode
 from muster.backends.slurm.option_trials import trials
 from muster.backends.slurm.options import Expected, SlurmOptions, SubmitAs, slurm_options
-from muster.backends.slurm.site_lines import TRIAL_ENDS, trial_lines, trial_problem
+from muster.backends.slurm.site_lines import TRIAL_ENDS, needs_trial, trial_lines, trial_problem
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, MusterError
 
@@ -100,8 +100,8 @@ async def _asked(link: AgentLink, options: SlurmOptions) -> Examination:
     found = {"slurm": version}
     warnings = await _unknown_names(link, options) if not accounting["code"] else []
     has_own_python = options.python != SlurmOptions().python
-    has_lines = bool(trial_lines(options))
-    if not failures and (has_own_python or has_lines or any(getattr(options.expected, name) for name in _NOTED)):
+    has_expected = any(getattr(options.expected, name) for name in _NOTED)
+    if not failures and (has_own_python or has_expected or needs_trial(options)):
         probe = await _on_a_node(link, options)
         found |= probe.found
         warnings += [probe.unknown] if probe.unknown else []
@@ -153,13 +153,13 @@ class _Probe:
 
 async def _on_a_node(link: AgentLink, options: SlurmOptions) -> _Probe:
     """What is installed on a compute node, and whether the lines of the file work there, which only a job can tell."""
-    lines = trial_lines(options)
-    asked = {"options": _probed(options), "python": options.python, "before": lines, "ends": [*TRIAL_ENDS]}
+    probed, lines = _probed(options), trial_lines(options)
+    asked = {"options": probed, "python": options.python, "before": lines, "ends": [*TRIAL_ENDS]}
     try:
         told: Message = await link.ask("batch_probe", **asked)
     except BackendError as error:
         unknown = "versions on the nodes are not known"
-        keys = " and `modules`, `prolog` and `network.interface` have not been tried" if lines else ""
+        keys = " and `modules`, `prolog` and `network.interface` have not been tried" if needs_trial(options) else ""
         return _Probe(unknown=f"{unknown}{keys}: {error.message}")
     if told.get("ended"):
         return _Probe(problem=trial_problem(options, int(told["ended"]), str(told["said"])))

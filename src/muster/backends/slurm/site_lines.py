@@ -34,10 +34,13 @@ def site_lines(options: SlurmOptions) -> list[str]:
     ]
 
 
+def needs_trial(options: SlurmOptions) -> bool:
+    """Whether one of the lines can end a batch script."""
+    return bool(options.modules or options.prolog or options.interface)
+
+
 def trial_lines(options: SlurmOptions) -> str:
-    """A script that ends as a batch script would on the node on which it runs. Empty if nothing can go wrong."""
-    if not (options.modules or options.prolog or options.interface):
-        return ""
+    """A script that ends as a batch script would on the node on which it runs."""
     interface = shlex.quote(f"/sys/class/net/{options.interface}")
     looked = [f"[ -e {interface} ] || exit {NO_INTERFACE}"] if options.interface else []
     return "\n".join([*site_lines(options), *looked, ""])

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -136,10 +137,11 @@ class SlurmLogin:
         relay = "" if self.options.is_shared else self.relay or "login,0"
         return Place(self._node.root, self._node.archive, self._maker.identity, relay, token, self._maker.log_bytes)
 
-    async def gangs(self) -> list[GangMarks]:
-        """All gangs of this login, of which it tells only what has changed since it was last asked."""
+    async def gangs(self, reread: Sequence[str] = ()) -> list[GangMarks]:
+        """All gangs of this login, of which it tells only what has changed since it was last asked. It reads the files
+        of those in `reread` again."""
         async with self._mirroring:
-            answer = await self._order("batch_gangs", **self.mirror.asked())
+            answer = await self._order("batch_gangs", **self.mirror.asked(), reread=list(reread))
             self.mirror.take(answer)
             return list(self.mirror.gangs.values())
 
