@@ -60,7 +60,7 @@ def rules() -> Rules:
 
 
 def rounds_of(lab: Laboratory, rules: Rules) -> Rounds:
-    return Rounds(lab.context, rules, "http://muster.example.org", lambda: None)
+    return Rounds(lab.context, rules, "http://muster.example.org", lambda: None, lambda: lab.steady)
 
 
 async def later(lab: Laboratory, rounds: Rounds, *steps_s: float) -> None:
@@ -125,6 +125,27 @@ async def test_an_alert_of_a_former_user_stays_theirs_when_it_is_over(lab: Labor
     await later(lab, rounds, 1, 31)
     (record,) = await store.alert_history(owner=None, since=0.0, until=lab.now + 1, rule=None, limit=9)
     assert (record.phase, record.owner) == (AlertPhase.RESOLVED, "amy~u-1")
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0])
+async def test_a_clock_that_is_set_makes_an_alert_fire_neither_early_nor_late(
+    lab: Laboratory, rules: Rules, jump_s: float
+) -> None:
+    rounds = rounds_of(lab, rules)
+    lab.backend.leave("n1")
+    await later(lab, rounds, 0, 30)
+    lab.set_clock(jump_s)
+    await later(lab, rounds, 0, 29)
+    assert await to_admins(lab) == []
+    await later(lab, rounds, 1)
+    assert await to_admins(lab) == ["[Muster] NodeNotReady: n1"]
+    lab.backend.come_back("n1")
+    await later(lab, rounds, 1, 15)
+    lab.set_clock(jump_s)
+    await later(lab, rounds, 0, 14)
+    assert len(await to_admins(lab)) == 1
+    await later(lab, rounds, 1)
+    assert set(await to_admins(lab)) == {"[Muster] NodeNotReady: n1", "[Muster] NodeNotReady is over: n1"}
 
 
 async def test_a_silence_and_its_end(lab: Laboratory, rules: Rules) -> None:
@@ -344,6 +365,27 @@ async def test_the_owner_of_a_job_that_waits_is_told_by_rule_and_by_wish_and_oth
     assert await to_admins(lab) == []
     await later(lab, rounds_of(lab, rules), 20, 20)
     assert len(await to_amy(lab)) == 2, "another server does not tell it again"
+
+
+async def test_each_wait_of_a_job_is_told_also_within_one_attempt(lab: Laboratory, rules: Rules) -> None:
+    await a_user(lab, AMY)
+    rules.use()
+    await lab.becomes(await lab.submit(a_spec(a_role(cpu=8), name="first")), "Running")
+    second = await lab.submit(a_spec(a_role(cpu=8), name="second"))
+    rounds = rounds_of(lab, rules)
+    await later(lab, rounds, 101, 20)
+    await commands.hold(lab.context, second, "amy")
+    await lab.becomes(second, "Held")
+    await later(lab, rounds, 500)
+    await commands.resume(lab.context, second, "amy")
+    await lab.becomes(second, "Queued")
+    await later(lab, rounds, 99)
+    assert len(await to_amy(lab)) == 1
+    await later(lab, rounds, 3, 20)
+    assert [one.title for one in await to_amy(lab)] == [
+        "[Muster] second has been waiting for 1m 41s",
+        "[Muster] second has been waiting for 1m 42s",
+    ]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

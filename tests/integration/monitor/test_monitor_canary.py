@@ -87,8 +87,8 @@ def test_a_canary_that_fails_makes_a_notice_that_says_so(
         "smtp": {"host": "127.0.0.1", "port": mails.port, "from": "monitor@example.org"},
         "tokenFile": str(token_file),
         "canary": {"every": "10s", "command": "exit 3"},
-        "interval": "5s",
-        "timeout": "5s",
+        "interval": "20s",
+        "timeout": "20s",
     }
     with watching(tmp_path / "monitor", settings):
         (mail,) = mails.wait_for(1)

@@ -127,14 +127,14 @@ def test_a_receiver_that_does_not_answer_is_given_up_in_time(server: TinyServer)
         return READY
 
     server.on("GET", "/readyz", never)
-    assert found(server.url, timeout_s=0.5) == (ReasonCode.TIMED_OUT, Step.READY)
+    assert found(server.url, timeout_s=3.0) == (ReasonCode.TIMED_OUT, Step.READY)
     release.set()
 
 
 def test_a_receiver_that_accepts_nothing_more_is_given_up_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        assert found(f"http://127.0.0.1:{port}", timeout_s=0.5) == (ReasonCode.TIMED_OUT, Step.ALIVE)
+        assert found(f"http://127.0.0.1:{port}", timeout_s=3.0) == (ReasonCode.TIMED_OUT, Step.ALIVE)
 
 
 @contextmanager
@@ -168,7 +168,7 @@ def test_one_slow_receiver_delays_no_other(server: TinyServer) -> None:
     async def both() -> tuple[dict[str, Outcome], float]:
         receivers = [Receiver("slow", url), Receiver("fast", server.url, None, "t")]
         began = time.monotonic()
-        return await ReceiverChecks(receivers, 1.0).round(), time.monotonic() - began
+        return await ReceiverChecks(receivers, 5.0).round(), time.monotonic() - began
 
     with dripping() as url:
         outcomes, took_s = asyncio.run(both())

@@ -1,7 +1,7 @@
 """Which rules hold now: a pure function from figures to conditions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from muster.domain.alerting.alert_facts import Facts, GpuFacts, JobFacts, NodeFacts, TaskFacts
@@ -30,6 +30,8 @@ class Condition:
     owner: str = ""
     """The owner of the job that it is about."""
     attempt: int = 0
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Names and figures of the message besides those above, of which it is made in other languages."""
 
     @property
     def key(self) -> str:
@@ -94,6 +96,7 @@ def _unreachable_nodes(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
                 f"node {node.name} cannot be reached{why}",
                 f"check that the machine runs and is on the network; `muster node reconnect {node.name}` tries again",
                 since=node.since,
+                words={"note": node.note},
             )
 
 
@@ -103,7 +106,7 @@ def _node_figure(what: str, of: Callable[[NodeFacts], float | None], advice: str
             value = of(node) if node.is_measured else None
             if value is not None and value > (rule.threshold or 0.0):
                 message = f"{what} of node {node.name} is at {value:.0f} %, and {rule.threshold:g} % is the limit"
-                yield Condition(rule.name, _node(node), message, advice.format(node.name), value)
+                yield Condition(rule.name, _node(node), message, advice.format(node.name), value, words=_limit(rule))
 
     return find
 
@@ -117,9 +120,14 @@ def _gpu_figure(
                 if (value := of(rule, gpu)) is not None:
                     subject = Subject(SubjectType.GPU, f"{node.name}/{gpu.index}", node.cluster)
                     named = f"GPU {gpu.index} of node {node.name}"
-                    yield Condition(rule.name, subject, f"{named} {message(rule, gpu)}", advice, value)
+                    words = {**_limit(rule), "foreign": gpu.foreign}
+                    yield Condition(rule.name, subject, f"{named} {message(rule, gpu)}", advice, value, words=words)
 
     return find
+
+
+def _limit(rule: AlertRule) -> dict[str, str]:
+    return {} if rule.threshold is None else {"limit": f"{rule.threshold:g}"}
 
 
 def _hot(rule: AlertRule, gpu: GpuFacts) -> float | None:
@@ -147,6 +155,7 @@ def _from_alert(rule: AlertRule, alert: Alert, job: JobFacts | None) -> Conditio
         since=alert.since if rule.check is not Check.GPU_IDLE else None,
         owner="" if job is None else job.owner,
         attempt=0 if job is None else job.attempt,
+        words={name: str(value) for name, value in alert.numbers.items()},
     )
 
 
@@ -155,7 +164,8 @@ def _long_queues(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
         if count > (rule.threshold or 0.0):
             message = f"{count} jobs wait on cluster {cluster}, and {rule.threshold:g} is the limit"
             subject = Subject(SubjectType.CLUSTER, cluster, cluster)
-            yield Condition(rule.name, subject, message, f"see `muster queue --cluster {cluster}`", float(count))
+            advice = f"see `muster queue --cluster {cluster}`"
+            yield Condition(rule.name, subject, message, advice, float(count), words=_limit(rule))
 
 
 def _waiting_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
@@ -176,9 +186,10 @@ def _hung_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
         if working and hung:
             names = ", ".join(task.name for task in hung[:5])
             more = f" and {len(hung) - 5} more" if len(hung) > 5 else ""
+            words = {"tasks": names + (", …" if more else "")}
             message = f"{names}{more} of job {job.name} does nothing and writes no log, while others of the job work"
             advice = f"look where its tasks stand: `muster stacks {job.name}`, and at `muster logs {job.name}`"
-            yield _of_job(rule, job, message, advice, value=float(len(hung)))
+            yield replace(_of_job(rule, job, message, advice, value=float(len(hung))), words=words)
 
 
 def _stalled_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
@@ -214,7 +225,8 @@ def _certificate(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
     if days < (rule.threshold or 0.0):
         said = f"ends in {days:.0f} days" if days >= 0 else "has ended"
         advice = "replace the files of tlsCert and tlsKey; the server uses them without a restart"
-        yield Condition(rule.name, _SERVER, f"the server's certificate {said}", advice, days)
+        words = {"days": f"{days:.0f}"} if days >= 0 else {}
+        yield Condition(rule.name, _SERVER, f"the server's certificate {said}", advice, days, words=words)
 
 
 def _node(node: NodeFacts) -> Subject:

@@ -2,7 +2,7 @@
 resolves after its cause has been gone for a while. A pure function takes all alerts one step on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -44,6 +44,8 @@ class AlertRecord:
     """What is still to be done about it."""
     done: tuple[str, ...] = ()
     """What was done, or why it could not be done."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Names and figures of the message, of which it is made in other languages."""
 
     @property
     def key(self) -> str:
@@ -121,6 +123,13 @@ def advanced(
     )
 
 
+def shifted(record: AlertRecord, by_s: float) -> AlertRecord:
+    """The record after the wall clock was set by so much: what has lasted so far has lasted as long as before."""
+    since = record.since + by_s if record.phase is AlertPhase.PENDING else record.since
+    clear_since = None if record.clear_since is None else record.clear_since + by_s
+    return replace(record, since=since, clear_since=clear_since)
+
+
 def _was_told(record: AlertRecord | None) -> bool:
     return record is not None and record.is_told
 
@@ -150,6 +159,7 @@ def _worded(record: AlertRecord, condition: Condition) -> AlertRecord:
         value=condition.value,
         owner=condition.owner,
         attempt=condition.attempt,
+        words=condition.words,
     )
 
 

@@ -106,19 +106,25 @@ class JobNotices:
                 continue
             entry = self._context.open_jobs.get(facts_of_job.id)
             if entry is not None:
-                notices += self._notices(entry.job, NoticeTopic.WAITING, recipient, book, facts.now)
+                notices += self._notices(entry.job, NoticeTopic.WAITING, recipient, book, facts.now, since)
                 self._told.add(f"{facts_of_job.id}.{since}")
         if notices:
             await self._context.apply(Change(alerting=AlertingChange(notices=notices)))
         self._told &= {f"{job.id}.{job.waiting_since}" for job in waiting}
 
     def _notices(
-        self, job: Job, topic: NoticeTopic, recipient: Recipient, book: RuleBook, now: float
+        self,
+        job: Job,
+        topic: NoticeTopic,
+        recipient: Recipient,
+        book: RuleBook,
+        now: float,
+        waiting_since: float | None = None,
     ) -> list[QueuedNotice]:
         settings = recipient.settings
         due = recipient.not_before(now)
         return [
-            job_notice(job, topic, way, settings.language, now, recipient.user.id, self._address, due)
+            job_notice(job, topic, way, settings.language, now, recipient.user.id, self._address, due, waiting_since)
             for way in recipient.ways(book)
         ]
 

@@ -2,6 +2,7 @@
 one transaction, so that a server that is killed at any moment tells each thing once."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from muster.domain.alerting.alert_conditions import conditions, unknown_subjects
-from muster.domain.alerting.alert_records import AlertPhase, AlertRecord, Step, advanced
+from muster.domain.alerting.alert_records import AlertPhase, AlertRecord, Step, advanced, shifted
 from muster.domain.alerting.alert_rules import AlertAction, AlertRule
 from muster.domain.alerting.alerts import Severity
 from muster.domain.alerting.notices import NoticeTopic, QueuedNotice
@@ -25,12 +26,15 @@ from muster.engine.alerting.sending import Sending
 from muster.engine.alerting.telling import alert_notice
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
+from muster.lib.clock import Clock
 from muster.lib.daemon_threads import on_daemon_thread
 from muster.lib.ids import new_id
 from muster.ports.alerting import AlertSource, RuleBook
 from muster.ports.store import AlertingChange, Change
 
 _log = structlog.get_logger("engine.alerting")
+_JUMP_S = 5.0
+"""A clock that moves by more than this against one that never jumps was set."""
 _FORGET_AFTER_S = 90 * 86400.0
 _FORGET_EVERY_S = 86400.0
 
@@ -53,8 +57,18 @@ async def alerting(context: Context, source: AlertSource, address: str) -> Async
 
 
 class Rounds:
-    def __init__(self, context: Context, source: AlertSource, address: str, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        source: AlertSource,
+        address: str,
+        wake: Callable[[], None],
+        steady: Clock = time.monotonic,
+    ) -> None:
         self._context = context
+        self._steady = steady
+        self._ahead_s: float | None = None
+        """By how much the wall clock was ahead of the steady one in the last round."""
         self._source = source
         self._wake_sending = wake
         self._records: dict[str, AlertRecord] = {}
@@ -98,7 +112,9 @@ class Rounds:
         self._tell_problems(book)
         self._records = {record.id: record for record in await context.store.open_alerts()}
         ends_at = await on_daemon_thread(self._source.certificate_ends_at, "certificate")
+        ahead_s = context.clock() - self._steady()
         facts = await gather_facts(context, ends_at)
+        await self._follow_clock(ahead_s)
         step = advanced(
             list(self._records.values()),
             conditions(book.rules, facts),
@@ -115,6 +131,18 @@ class Rounds:
         await self._forget(facts.now)
         self._wake_sending()
         return book
+
+    async def _follow_clock(self, ahead_s: float) -> None:
+        """What is pending or clearing lasts as long as it lasts, also if somebody sets the clock meanwhile."""
+        jump_s = 0.0 if self._ahead_s is None else ahead_s - self._ahead_s
+        if abs(jump_s) > _JUMP_S:
+            _log.warning("the clock was set; what alerts have lasted so far is kept", seconds=round(jump_s))
+            after = {key: shifted(record, jump_s) for key, record in self._records.items()}
+            changed = [record for key, record in after.items() if record != self._records[key]]
+            if changed:
+                await self._context.apply(Change(alerting=AlertingChange(alerts=changed)))
+            self._records = after
+        self._ahead_s = ahead_s
 
     async def _write(self, step: Step, book: RuleBook, now: float) -> None:
         if not step.changed and not step.dropped:
