@@ -17,8 +17,12 @@ from muster.domain.experiments.job_metrics import (
 )
 from muster.domain.job_notes import JobNote, NoteKind
 from muster.domain.jobs import ELSEWHERE, Job, Succeeded
+from muster.domain.resources import Placement
+from muster.domain.specs import Framework, Runtime
+from muster.domain.tasks import Task
 from muster.ports.store import Change, JobFilter, Reported, Store
-from tests.contract.building import a_job
+from tests.contract.building import a_job, a_task
+from tests.parts.building import a_role, a_spec
 
 pytestmark = pytest.mark.anyio
 
@@ -163,6 +167,28 @@ async def test_runs_have_parameters_notes_and_the_metrics_of_the_newest_attempt(
     assert again == replace(only, env={}, labels={})
 
 
+async def test_what_runs_ran_in_is_in_their_specs_and_in_the_tasks_of_their_last_attempts(store: Store) -> None:
+    two, one = (a_role(gpus=1, models=models) for models in (("A100", "V100"), ("H100",)))
+    spec = a_spec(two, name="a", framework=Framework.TORCH, runtime=Runtime("ml"))
+    placed = replace(a_job(1), spec=spec, attempt=2)
+    asked = replace(a_job(2), spec=a_spec(one, name="b", runtime=Runtime(image="torch:2")))
+    plain = replace(a_job(3), spec=a_spec(name="c"))
+    for job in (placed, asked, plain):
+        await store.apply(Change(new_job=job))
+    await store.apply(Change(tasks=[placed_on(placed, 1, "V100"), placed_on(placed, 2, "A100")]))
+    assert await store.run_environments([placed.id, asked.id, plain.id]) == {
+        placed.id: {"conda": "ml", "framework": "torch", "gpu": "A100"},
+        asked.id: {"image": "torch:2", "gpu": "H100"},
+        plain.id: {},
+    }
+    assert await store.run_environments([]) == {}
+
+
+def placed_on(job: Job, attempt: int, model: str) -> Task:
+    placement = Placement("n1", devices=(0,), models=(model,))
+    return replace(a_task(job, attempt=attempt), placement=placement)
+
+
 async def test_values_of_runs_are_those_by_which_they_are_chosen(store: Store) -> None:
     first, second = await put(store, 1), await put(store, 2)
     await store.apply(batch(first, loss(1, 0.75), MetricPoint("acc", 1, 1.0, 0.9)))
@@ -218,3 +244,25 @@ async def test_what_was_reported_by_an_owner_is_counted(store: Store) -> None:
     await store.apply(Change(notes=notes))
     assert await store.reported_by(job.owner) == Reported(1, 5 + 4)
     assert await store.reported_by("nobody") == Reported(0, 0)
+
+
+async def test_points_that_are_only_summed_up_change_the_summary_and_not_the_curve(store: Store) -> None:
+    job = await put(store)
+    await store.apply(batch(job, loss(1, 0.75), loss(5, 0.5)))
+    summed = [loss(3, -2.0, 105.0), loss(4, 9.0, 105.0), loss(5, 0.5), MetricPoint("acc", 1, 1.0, 0.9)]
+    for _ in range(2):
+        await store.apply(Change(metrics=MetricBatch(job.id, 1, summed=summed)))
+    acc, found = await store.metric_series([job.id])
+    assert found == MetricSeries(job.id, 1, "loss", 2, loss(5, 0.5), Extreme(3, -2.0), Extreme(4, 9.0))
+    assert (acc.name, acc.points, await store.metric_points(job.id, 1, "acc")) == ("acc", 0, [])
+
+
+async def test_points_are_counted_by_job_and_read_from_a_step_on(store: Store) -> None:
+    first, second, empty = await put(store, 1), await put(store, 2), await put(store, 3)
+    await store.apply(batch(first, *(loss(step, 1.0) for step in range(4)), MetricPoint("acc", 1, 1.0, 0.9)))
+    await store.apply(batch(second, loss(1, 1.0)))
+    await store.apply(batch(second, loss(1, 1.0), loss(2, 1.0), attempt=2))
+    ids = [first.id, second.id, empty.id]
+    assert await store.metric_counts(ids, attempt=1) == {first.id: 5, second.id: 1}
+    assert await store.metric_counts(ids, attempt=2) == {second.id: 2}
+    assert [point.step for point in await store.metric_points(first.id, 1, "loss", first_step=2)] == [2, 3]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.parts.ports import free_port
+from tests.parts.server import first_line
 
 _BIN = Path(sys.executable).parent
 _WITHIN_S = 90.0
@@ -44,8 +45,7 @@ class LogServer:
                 stderr=errors,
                 text=True,
             )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line = first_line(self._process)
         assert "://" in line, f"the log server did not start: {line!r} {self.errors.read_text()[-2000:]}"
         self.port = int(line.strip().rsplit(":", 1)[1])
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -41,10 +42,9 @@ class MusterServer:
             stderr=self._errors,
             text=True,
         )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line = first_line(self._process)
         if "://" not in line:
-            self._process.wait(START_WITHIN_S)
+            self.kill()
             raise AssertionError(
                 f"the server did not start: {line!r}\n{(self.home / 'stderr.log').read_text()[-4000:]}"
             )
@@ -68,6 +68,15 @@ class MusterServer:
         assert self._errors is not None
         self._errors.close()
         self._process = None
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Meanwhile it does and answers nothing."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     @property
     def is_running(self) -> bool:
@@ -155,6 +164,13 @@ class MusterServer:
             if job["state"] in states:
                 return job
         raise AssertionError(f"job {ref} is not {states} after {PATIENCE * timeout_s} s: {job}")
+
+
+def first_line(process: "subprocess.Popen[str]") -> str:
+    """What a program says when it has started; empty if it ends without a word, or says nothing in time."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], START_WITHIN_S)
+    return process.stdout.readline() if ready else ""
 
 
 @contextmanager

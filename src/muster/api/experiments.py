@@ -34,6 +34,11 @@ class RunOut(TypedDict):
     trackingUrl: str
     params: Annotated[dict[str, str | float | bool], "Those of the spec, and those that the program noted."]
     env: Annotated[dict[str, str], "Empty unless jobs are asked for one by one."]
+    environment: Annotated[
+        dict[str, str],
+        "What it ran in, each if it is known: `image`, `conda` or `venv`, `framework`, and `gpu`, the models of its "
+        "GPUs. Empty unless jobs are asked for one by one, or with `environment`.",
+    ]
     tags: dict[str, str]
     metrics: dict[str, RunMetricOut]
 

@@ -11,6 +11,26 @@ class HandedOnFault(TypedDict):
     cause: str
 
 
+class HandedOnGpuUse(TypedDict):
+    index: int
+    sampledS: Annotated[float, "The time that the samples cover."]
+    meanPercent: float | None
+    peakPercent: float | None
+    meanMemoryBytes: int | None
+    peakMemoryBytes: int | None
+    energyJ: float | None
+
+
+class HandedOnUse(TypedDict):
+    """What a task used. What nobody measured is null."""
+
+    cpuS: float | None
+    peakCores: float | None
+    peakMemoryBytes: int | None
+    sampled: Annotated[bool, "CPU and memory are known from samples only, so that short peaks are missing."]
+    gpus: list[HandedOnGpuUse]
+
+
 class HandedOnTask(TypedDict):
     role: str
     index: int
@@ -25,6 +45,7 @@ class HandedOnTask(TypedDict):
     waitReason: str
     startsAt: str | None
     needsAction: bool
+    used: Annotated[HandedOnUse | None, "Null before its end."]
 
 
 class HandedOnJob(TypedDict):
@@ -40,6 +61,7 @@ class HandedOnJob(TypedDict):
     trackingUrl: str
     cpu: Annotated[str, "What its tasks hold now."]
     memoryBytes: int
+    metricPoints: Annotated[int, "How many points of its metrics are stored, to be read as those of other jobs."]
     roles: Annotated[dict[str, int], "How many tasks it has of each role."]
     tasks: Annotated[list[HandedOnTask], "Of the first attempt; none before it begins."]
 
@@ -48,7 +70,7 @@ class HandedOnList(TypedDict):
     installation: Annotated[str, "The same for all servers on one database, and for no others."]
     reaches: Annotated[list[str], "The installations that this one hands jobs on to, directly and by way of others."]
     user: Annotated[str, "Whose jobs these are: the caller's."]
-    tag: Annotated[str, "Names what is answered; send it as `known` to wait for something else."]
+    tag: Annotated[str, "Names what is answered but for `metricPoints`; send it as `known` to wait for something else."]
     items: list[HandedOnJob]
 
 

@@ -43,6 +43,7 @@ def compared(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
         _line("package", runs, lambda run: (run["package"] or "")[:12]),
         _line("commit", runs, lambda run: _short(run["commit"])),
         _line("tracking URL", runs, lambda run: run["trackingUrl"]),
+        *_keyed("environment", runs, "environment", only_differing=False),
         *(_line(title, runs, value) for title, value in _USE),
         *_keyed("param", runs, "params", only_differing=False),
         *_keyed("env", runs, "env", only_differing=True),
@@ -54,15 +55,16 @@ def compared(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
 
 def flattened(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
     """The titles of a table with one line for each job, and the lines."""
-    params, metrics = known_names(runs, "params"), known_names(runs, "metrics")
+    params, metrics, parts = (known_names(runs, key) for key in ("params", "metrics", "environment"))
     kinds = ("last", "lowest", "highest", "lastStep")
-    titles = [*_PLAIN, *(f"params.{name}" for name in params)]
+    titles = [*_PLAIN, *(f"environment.{name}" for name in parts), *(f"params.{name}" for name in params)]
     titles += [f"metrics.{name}.{kind}" for name in metrics for kind in kinds]
     given = {name: _as_numbers([run["params"].get(name) for run in runs]) for name in params}
     lines = []
     for place, run in enumerate(runs):
         found = [(run["metrics"].get(name) or {}).get(kind) for name in metrics for kind in kinds]
-        lines.append([*(run[name] for name in _PLAIN), *(given[name][place] for name in params), *found])
+        ran_in = [run["environment"].get(name) for name in parts]
+        lines.append([*(run[name] for name in _PLAIN), *ran_in, *(given[name][place] for name in params), *found])
     return titles, lines
 
 

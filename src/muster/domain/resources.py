@@ -131,6 +131,8 @@ class Placement:
     """If an engine places the task, the GPUs that it takes from the cluster's pooled capacity."""
     extended: tuple[ExtendedDevice, ...] = ()
     """Its devices other than GPUs. If an engine places the task, they are taken from the pooled capacity."""
+    models: tuple[str, ...] = field(default=(), compare=False)
+    """The models of its GPUs when it was placed, for the history. Not known if an engine places the task."""
 
 
 def times(amounts: Amounts, count: int) -> Amounts:

@@ -58,7 +58,8 @@ class Observation:
     tracking_url: str = ""
     """Where the task says that it can be followed, unchecked."""
     metrics_bytes: int = 0
-    """How many bytes of metrics the task has reported, to be read by `TaskMetrics`."""
+    """How many bytes of metrics the task has reported, to be read by `TaskMetrics`. With `AttemptMetrics`, one task of
+    the attempt says how many points there are."""
     wait_reason: str = ""
     """Why it is WAITING, in the engine's own words."""
     starts_at: float | None = None

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import NotOffered, Problem
+from muster.domain.experiments.job_metrics import MetricPoint, MetricSeries
 from muster.domain.gangs import Gang
 from muster.domain.isolation import IsolationMode
 from muster.domain.launch_requests import GangLaunch
@@ -152,6 +153,29 @@ class TaskMetrics(Protocol):
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
         """Lines of JSON from the task's own hand, unchecked. Raises NotFound and Unreachable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptPoints:
+    """Points of an attempt's metrics, unchecked, and others that count in their summaries only."""
+
+    points: Sequence[MetricPoint] = ()
+    summed: Sequence[MetricPoint] = ()
+
+
+class AttemptMetrics(Protocol):
+    """For engines that take the metrics of an attempt themselves, also from logs and event files, where nobody looks
+    for them here. `task` is any task of the attempt. Methods raise NotFound for an attempt that is not there,
+    Unreachable, and BackendError for an answer that makes no sense."""
+
+    def newer(self, task: TaskRef, known: Sequence[MetricSeries]) -> AsyncGenerator[AttemptPoints]:
+        """Yields what has probably come since these summaries were read. A point may come again."""
+        ...
+
+    def whole(self, task: TaskRef, known: Sequence[MetricSeries]) -> AsyncGenerator[AttemptPoints]:
+        """Waits a moment until the engine has everything of an attempt that has ended, and yields all curves that
+        differ from these summaries. Long ones are thinned."""
         ...
 
 
@@ -438,6 +462,7 @@ class Capabilities:
     logs: TaskLogs | None = None
     log_times: TaskLogTimes | None = None
     metrics: TaskMetrics | None = None
+    attempt_metrics: AttemptMetrics | None = None
     outputs: TaskOutputs | None = None
     cleanup: Cleanup | None = None
     task_commands: TaskCommands | None = None

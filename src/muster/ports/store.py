@@ -395,8 +395,19 @@ class Store(Protocol):
         """About how large these runs are in an answer, with all metrics or those with these names."""
         ...
 
-    async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
-        """One curve, in order of step and time."""
+    async def run_environments(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What these runs ran in, by job: `image`, `conda` or `venv`, `framework`, and `gpu`, the models of its GPUs;
+        each if it is known."""
+        ...
+
+    async def metric_points(
+        self, job_id: str, attempt: int, name: str, *, first_step: int | None = None
+    ) -> list[MetricPoint]:
+        """One curve, in order of step and time: all of it, or from this step on."""
+        ...
+
+    async def metric_counts(self, job_ids: Sequence[str], *, attempt: int) -> dict[str, int]:
+        """How many points this attempt of each job has in all its curves. Jobs without metrics are left out."""
         ...
 
     async def metric_cursor(self, job_id: str, source: str) -> int:

@@ -32,26 +32,37 @@ def store_metrics(connection: Connection, batch: MetricBatch) -> None:
         raise NotFound(f"there is no job {batch.job_id}")
     if batch.cursor is not None and not _moved(connection, batch.job_id, batch.cursor):
         return
-    by_name: dict[str, list[MetricPoint]] = {}
-    for point in batch.points:
-        by_name.setdefault(point.name, []).append(point)
-    if not by_name:
+    by_name, summed = _by_name(batch.points), _by_name(batch.summed)
+    if not by_name and not summed:
         return
     known = {one.name: one for one in series_of(connection, [batch.job_id], attempt=batch.attempt)}
     room = batch.limits.points - _stored_points(connection, batch.job_id)
-    for name, points in by_name.items():
-        before = known.get(name)
+    for name in {**by_name, **summed}:
+        points, before = by_name.get(name, []), known.get(name)
         if before is None and len(known) >= batch.limits.names:
             continue
         number = _number(batch.job_id, batch.attempt, name)
-        after = summed_up(batch.job_id, batch.attempt, points, before)
-        new = _unknown(connection, number, points)[: max(0, room)]
+        after = summed_up(batch.job_id, batch.attempt, [*points, *summed.get(name, ())], before)
+        new = _unknown(connection, number, points)[: max(0, room)] if points else []
         room -= len(new)
         after = known[name] = replace(after, points=after.points + len(new))
         _put_series(connection, number, after, is_new=before is None)
         if new:
             rows = [{"series": number, "step": one.step, "at": one.at, **_value_columns(one.value)} for one in new]
             connection.execute(insert(metric_points), rows)
+
+
+def point_counts(connection: Connection, job_ids: Sequence[str], attempt: int) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for begin in range(0, len(job_ids), _IDS_AT_ONCE):
+        query = (
+            select(metric_series.c.job_id, func.sum(metric_series.c.points))
+            .where(metric_series.c.job_id.in_(job_ids[begin : begin + _IDS_AT_ONCE]))
+            .where(metric_series.c.attempt == attempt)
+            .group_by(metric_series.c.job_id)
+        )
+        found |= {job: int(points) for job, points in connection.execute(query).all()}
+    return found
 
 
 def series_of(
@@ -68,13 +79,17 @@ def series_of(
     return found
 
 
-def points_of(connection: Connection, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
+def points_of(
+    connection: Connection, job_id: str, attempt: int, name: str, first_step: int | None = None
+) -> list[MetricPoint]:
     columns = metric_points.c.step, metric_points.c.at, metric_points.c.value, metric_points.c.special
     query = (
         select(*columns)
         .where(metric_points.c.series == _number(job_id, attempt, name))
         .order_by(metric_points.c.step, metric_points.c.at)
     )
+    if first_step is not None:
+        query = query.where(metric_points.c.step >= first_step)
     return [
         MetricPoint(name, step, at, float(special) if special else value)
         for step, at, value, special in connection.execute(query).all()
@@ -86,6 +101,13 @@ def position_of(connection: Connection, job_id: str, source: str) -> int:
         metric_cursors.c.job_id == job_id, metric_cursors.c.source == source
     )
     return int(connection.execute(query).scalar() or 0)
+
+
+def _by_name(points: Sequence[MetricPoint]) -> dict[str, list[MetricPoint]]:
+    found: dict[str, list[MetricPoint]] = {}
+    for point in points:
+        found.setdefault(point.name, []).append(point)
+    return found
 
 
 def _moved(connection: Connection, job_id: str, cursor: MetricCursor) -> bool:

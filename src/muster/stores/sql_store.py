@@ -59,6 +59,7 @@ from muster.stores import (
     node_marks,
     packages,
     past_jobs,
+    run_environments,
     run_history,
     runs,
     secrets,
@@ -203,8 +204,16 @@ class SqlStore:
     ) -> dict[str, int]:
         return await self._read(partial(runs.run_bytes, job_ids=job_ids, metrics=metrics, with_specs=with_specs))
 
-    async def metric_points(self, job_id: str, attempt: int, name: str) -> list[MetricPoint]:
-        return await self._read(lambda connection: job_metrics.points_of(connection, job_id, attempt, name))
+    async def run_environments(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        return await self._read(lambda connection: run_environments.run_environments(connection, job_ids))
+
+    async def metric_points(
+        self, job_id: str, attempt: int, name: str, *, first_step: int | None = None
+    ) -> list[MetricPoint]:
+        return await self._read(lambda connection: job_metrics.points_of(connection, job_id, attempt, name, first_step))
+
+    async def metric_counts(self, job_ids: Sequence[str], *, attempt: int) -> dict[str, int]:
+        return await self._read(lambda connection: job_metrics.point_counts(connection, job_ids, attempt))
 
     async def metric_cursor(self, job_id: str, source: str) -> int:
         return await self._read(lambda connection: job_metrics.position_of(connection, job_id, source))

@@ -10,7 +10,9 @@ from muster.lib.clock import iso, optional_iso
 from muster.wire.job_metric_views import metric_value
 
 
-def run_view(run: Run, address: str, prices: Mapping[str, float | None]) -> RunOut:
+def run_view(
+    run: Run, address: str, prices: Mapping[str, float | None], environment: Mapping[str, str] | None = None
+) -> RunOut:
     """`address` is the one at which people reach the server, and `prices` those of a GPU hour on each cluster."""
     used, cost = run.used, run.cost(prices.get(run.cluster))
     return {
@@ -35,6 +37,7 @@ def run_view(run: Run, address: str, prices: Mapping[str, float | None]) -> RunO
         "trackingUrl": tracking_url(address, run.id, run.tracking_url),
         "params": {name: param_value(value) for name, value in run.params.items()},
         "env": dict(run.env),
+        "environment": dict(environment or {}),
         "tags": dict(run.tags),
         "metrics": {name: _metric(found) for name, found in run.metrics.items()},
     }

@@ -56,6 +56,8 @@ def test_a_curve_has_as_many_points_as_were_asked_for_and_no_more_are_kept_than_
     assert loss["count"] == LIMIT
     assert [one["step"] for one in loss["points"]] == [0, 24, LIMIT - 1]
     assert loss["last"]["step"] == loss["highest"]["step"] == LIMIT + 8
+    (loss,) = ok(admin.get(f"/jobs/{job}/metrics", params={"from": LIMIT - 2}))["metrics"]
+    assert [one["step"] for one in loss["points"]] == [LIMIT - 2, LIMIT - 1]
     assert ok(admin.get(f"/jobs/{job}/metrics", params={"points": 0}))["room"] == 0
 
 

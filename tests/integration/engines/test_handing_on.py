@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -204,6 +205,91 @@ def test_a_job_that_somebody_ends_there_is_cancelled_here(pair: Pair, is_deleted
     assert ended["state"] == "Cancelled"
     assert pair.far.url in ended["reason"]
     assert ended["reason"].rstrip(".") in pair.front.run("explain", job, check=True).stdout
+
+
+def metrics_of(server: MusterServer, job: str) -> dict[str, Any]:
+    _, found = server.call("GET", f"/api/v1/jobs/{job}/metrics?points=10000")
+    return {one["name"]: one for one in found["metrics"]}
+
+
+def far_job(pair: Pair, name: str) -> str:
+    (there,) = [one for one in pair.there() if one["name"] == name]
+    return str(there["id"])
+
+
+def test_metrics_come_while_it_runs_and_are_those_of_the_other_server_at_its_end(pair: Pair, tmp_path: Path) -> None:
+    lines = (
+        "import muster, os, time\n"
+        "for n in range(5): muster.log(step=n, loss=1 / (n + 1))\n"
+        f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)\n"
+        "muster.log(step=2, late=2.0)\n"
+        "for n in range(5, 300): muster.log(step=n, loss=-n if n == 250 else float('nan') if n == 7 else 1, acc=n)\n"
+        "print('epoch 3 score=0.75')"
+    )
+    pattern = r"epoch (?P<step>\d+) score=(?P<score>\S+)"
+    spec = {"name": "measuring", "cluster": "far", "command": ["python3", "-c", lines], "metrics": [pattern]}
+    job = pair.front.submit(spec)["id"]
+    until(lambda: metrics_of(pair.front, job).get("loss", {"count": 0})["count"] == 5)
+    (tmp_path / "go").touch()
+    assert pair.front.wait(job)["state"] == "Succeeded"
+    found = metrics_of(pair.front, job)
+    assert found == metrics_of(pair.far, far_job(pair, "measuring"))
+    assert [point["step"] for point in found["loss"]["points"]] == list(range(300))
+    assert (found["loss"]["lowest"], found["loss"]["points"][7]["value"]) == ({"step": 250, "value": -250.0}, "NaN")
+    assert (found["score"]["last"]["value"], found["late"]["last"]["step"]) == (0.75, 2)
+
+
+def test_what_its_tasks_used_passes_through(pair: Pair) -> None:
+    job = pair.submit("python3 -c 'bytearray(80 << 20)'", name="using", replicas=2)
+    assert pair.front.wait(job)["state"] == "Succeeded"
+    here, there = (
+        server.call("GET", f"/api/v1/experiments?job={ref}")[1]["items"][0]
+        for server, ref in ((pair.front, job), (pair.far, far_job(pair, "using")))
+    )
+    assert here["peakMemoryBytes"] == there["peakMemoryBytes"] > 80 << 20
+    _, used = pair.front.call("GET", f"/api/v1/jobs/{job}/usage")
+    assert [task["used"]["peakMemoryBytes"] > 80 << 20 for task in used["attempts"][0]["tasks"]] == [True, True]
+
+
+def test_scalars_of_event_files_come_once_with_the_outputs(pair: Pair) -> None:
+    lines = (
+        "from tensorboardX import SummaryWriter\n"
+        "with SummaryWriter('runs') as writer:\n"
+        "    for step in range(100): writer.add_scalar('loss', 1 / (step + 1), step)\n"
+    )
+    command = [sys.executable, "-c", lines]
+    job = pair.front.submit({"name": "events", "cluster": "far", "command": command, "outputs": ["runs/"]})["id"]
+    assert pair.front.wait(job)["state"] == "Succeeded"
+    until(lambda: pair.front.call("GET", f"/api/v1/jobs/{job}/outputs")[1]["complete"])
+    found = metrics_of(pair.front, job)
+    assert found["loss"]["count"] == 100
+    assert found == metrics_of(pair.far, far_job(pair, "events"))
+
+
+def test_a_sweep_stops_members_early_that_do_worse_there(pair: Pair, tmp_path: Path) -> None:
+    lines = (
+        "import muster, sys, time, os\n"
+        "for n in range(5): muster.log(step=n, loss=float(sys.argv[1]))\n"
+        f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)\n"
+    )
+    spec = {
+        "name": "early",
+        "cluster": "far",
+        "command": ["python3", "-c", lines, "${params.loss}"],
+        "resources": {"cpu": "100m"},
+        "sweep": {
+            "list": [{"loss": loss} for loss in (1, 2, 30)],
+            "metric": "loss",
+            "goal": "min",
+            "stopEarly": {"by": "median", "afterStep": 2, "members": 2},
+        },
+    }
+    status, made = pair.front.call("POST", "/api/v1/sweeps", {"spec": spec})
+    assert status == 201, made
+    until(lambda: pair.front.call("GET", "/api/v1/jobs/early-3")[1]["state"] == "Cancelled")
+    (tmp_path / "go").touch()
+    assert pair.front.wait("early-1")["state"] == "Succeeded"
+    until(lambda: all(one["state"] in ("Succeeded", "Failed", "Cancelled") for one in pair.there()))
 
 
 def test_logs_of_a_server_that_is_away_are_not_told_as_empty(own_pair: Pair) -> None:

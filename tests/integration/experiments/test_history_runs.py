@@ -32,6 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
 def _report(server: MusterServer, name: str, lr: float, values: list[Any]) -> None:
     env = {"SHARED": "1", "OWN": name}
     spec = {"name": name, "command": "true", "hold": True, "params": {"lr": lr}, "env": env}
+    spec["runtime"] = {"venv": "/opt/ml"}
     points = [
         {"name": "acc", "step": step, "at": f"2024-01-01T00:00:{step:02d}Z", "value": value}
         for step, value in enumerate(values)
@@ -47,6 +48,7 @@ def test_jobs_side_by_side(server: MusterServer) -> None:
     assert found["param lr"] == ["0.1", "0.01"]
     assert found["env OWN"] == ["one", "two"]
     assert "env SHARED" not in found
+    assert found["environment venv"] == ["/opt/ml", "/opt/ml"]
     assert found["acc"] == ["0.8", "0.9"]
     document = server.json("history", "compare", "three")
     assert document["items"][0]["metrics"]["acc"]["last"] == "NaN"
@@ -58,6 +60,7 @@ def test_what_a_job_cost(server: MusterServer) -> None:
     (paid,) = server.json("history", "compare", "paid")["items"]
     assert paid["gpuHours"] > 0
     assert paid["cost"] == pytest.approx(2.5 * paid["gpuHours"], abs=1e-5)
+    assert paid["environment"] == {"gpu": "A100"}
     (unpaid,) = server.json("history", "compare", "one")["items"]
     assert unpaid["cost"] == 0.0
 
@@ -105,7 +108,9 @@ def test_a_table_for_other_programs(server: MusterServer, tmp_path: Path) -> Non
         "Held",
     )
     server.run("history", "export", str(tmp_path / "runs.json"), check=True)
-    assert {one["name"] for one in json.loads((tmp_path / "runs.json").read_text())} - {"paid"} == set(RUNS)
+    exported = {one["name"]: one for one in json.loads((tmp_path / "runs.json").read_text())}
+    assert exported.keys() - {"paid"} == set(RUNS)
+    assert exported["one"]["environment"] == {"venv": "/opt/ml"}
     refused = server.run("history", "export", str(tmp_path / "runs.xls"))
     assert (refused.returncode, "expected a name that ends in" in refused.stderr) == (2, True)
 

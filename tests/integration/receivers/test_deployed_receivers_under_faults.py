@@ -42,6 +42,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_no_job_is_lost_and_none_runs_twice(database: str, tmp_path: Path) -> None:
     chance, pause = random.Random(SEED), threading.Event()
     records = tmp_path / "records"

@@ -88,6 +88,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_no_submission_is_lost_and_none_runs_twice(url: str, tmp_path: Path) -> None:
     records = tmp_path / "records"
     records.mkdir()

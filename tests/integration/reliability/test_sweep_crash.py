@@ -5,9 +5,12 @@ from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from muster.engine.sweeps.members import MOST_AT_ONCE
 from tests.parts.server import MusterServer, polls, running_server
 
-COUNT = 1500
+COUNT = 3 * MOST_AT_ONCE + 10
 KILLS = 3
 
 
@@ -27,6 +30,7 @@ def made(server: MusterServer) -> int:
     return int(server.call("GET", "/api/v1/sweeps/search")[1]["made"])
 
 
+@pytest.mark.timeout(1200)
 def test_members_are_made_exactly_once_however_often_the_server_is_killed(tmp_path: Path) -> None:
     with running_server(tmp_path / "home") as server:
         server.submit({"name": "blocker", "command": "true", "hold": True})
@@ -41,7 +45,7 @@ def test_members_are_made_exactly_once_however_often_the_server_is_killed(tmp_pa
         numbers: list[int] = []
         after: int | None = 0
         while after is not None:
-            page = server.call("GET", f"/api/v1/sweeps/search/members?limit=1000&after={after}")[1]
+            page = server.call("GET", f"/api/v1/sweeps/search/members?limit=300&after={after}")[1]
             numbers += [one["member"] for one in page["items"]]
             after = page["nextMember"]
         assert numbers == list(range(1, COUNT + 1))

@@ -36,6 +36,6 @@ def test_numbers_are_written_plainly_and_what_is_missing_is_empty() -> None:
 def test_an_exported_run_has_no_formula_in_params_and_their_names() -> None:
     plain = ("id", "name", "owner", "cluster", "vc", "state", "reason", "submittedAt", "startedAt", "endedAt", "ranS")
     more = ("gpuHours", "cost", "peakMemoryBytes", "gpuPercent", "energyJ", "package", "commit", "trackingUrl")
-    run = {**dict.fromkeys((*plain, *more)), "params": {"=1+1": "=1+2", "lr": -0.5}, "metrics": {}}
+    run = {**dict.fromkeys((*plain, *more)), "params": {"=1+1": "=1+2", "lr": -0.5}, "metrics": {}, "environment": {}}
     text = csv_text(*flattened([run]))
     assert text.splitlines()[1].endswith(",'=1+2,-0.5")

@@ -21,10 +21,11 @@ JOB: dict[str, Any] = {
     "submittedAt": "2026-01-01T00:00:00Z",
     "lastAt": "2026-01-01T00:00:09Z",
     "params": {"lr": 0.1},
+    "framework": "torch",
     "fault": {"kind": "user"},
 }
 RECORDS = [
-    {"kind": "job.queued", "at": "2026-01-01T00:00:00Z"},
+    {"kind": "job.queued", "at": "2026-01-01T00:00:00Z", "config": {"runtime": {"image": "torch:2"}}},
     {"kind": "task.failed", "at": "2026-01-01T00:00:01Z", "task": {"name": "worker-0", "node": "gpu1"}},
 ]
 
@@ -51,7 +52,8 @@ def test_a_job_is_found_by_its_name_and_shown_with_its_records(server: TinyServe
     server.on("GET", "/history", page({**JOB, "name": "digits-2", "id": "other"}, JOB))
     server.on("GET", f"/history/{JOB['receiver']}/{JOB['id']}", Answer(200, {"job": JOB, "records": RECORDS}))
     out = muster(server, "history", "show", "digits").out
-    assert "Fault:      user" in out
+    assert "Fault:        user" in out
+    assert "Environment:  image=torch:2 framework=torch" in out
     assert out.endswith("  2026-01-01T00:00:01Z  task.failed       worker-0 on gpu1\n")
 
 

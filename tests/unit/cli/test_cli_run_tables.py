@@ -8,6 +8,10 @@ from muster.cli.run_tables import _PLAIN, compared, flattened, plotted
 
 pytestmark = pytest.mark.fast
 _NONE = ("package", "cost", "peakMemoryBytes", "gpuPercent")
+_TEXTS: dict[str, Any] = {
+    **dict.fromkeys(("id", "name", "owner", "state", "submittedAt", "trackingUrl"), "x"),
+    **{"ranS": 1.0, "gpuHours": 0.0, "commit": "", "env": {}, **dict.fromkeys(_NONE)},
+}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -16,15 +20,23 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
     [(COMMIT, "0123456789ab"), (f"{COMMIT}-dirty", "0123456789ab-dirty"), ("0123456-dirty", "0123456-dirty")],
 )
 def test_a_commit_is_short_and_says_whether_the_code_was_changed(commit: str, shown: str) -> None:
-    texts = dict.fromkeys(("id", "name", "owner", "state", "submittedAt", "trackingUrl"), "x")
-    use = {"ranS": 1.0, "gpuHours": 0.0, **dict.fromkeys(_NONE)}
-    _, lines = compared([{**texts, **use, "commit": commit, "params": {}, "env": {}, "metrics": {}}])
+    _, lines = compared([{**_TEXTS, "commit": commit, "params": {}, "env": {}, "environment": {}, "metrics": {}}])
     assert ["commit", shown] in lines
+
+
+def test_what_jobs_ran_in_is_compared_and_exported_as_far_as_it_is_known() -> None:
+    first, second = _given(None, None)
+    runs = [{**first, **_TEXTS, "environment": {"image": "torch:2", "gpu": "A100"}}, {**second, **_TEXTS}]
+    _, lines = compared(runs)
+    assert ["environment gpu", "A100", None] in lines
+    titles, rows = flattened(runs)
+    assert [row[titles.index("environment.image")] for row in rows] == ["torch:2", None]
 
 
 def _given(*values: object) -> list[dict[str, Any]]:
     plain = dict.fromkeys((*_NONE, *_PLAIN))
-    return [{**plain, "params": {} if value is None else {"lr": value}, "metrics": {}} for value in values]
+    none: dict[str, Any] = {"metrics": {}, "environment": {}}
+    return [{**plain, "params": {} if value is None else {"lr": value}, **none} for value in values]
 
 
 @pytest.mark.parametrize(

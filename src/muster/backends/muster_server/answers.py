@@ -20,6 +20,7 @@ _MOST_REPLICAS = 50_000
 _MOST_NODES = 5_000
 _MOST_TASKS = 50_000
 """So many tasks may all jobs have together."""
+_MOST_GPUS = 64
 _MOST = 1 << 62
 
 
@@ -41,7 +42,9 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 """It becomes a part of addresses, and of the ids of tasks."""
 Text = Annotated[str, BeforeValidator(_shown)]
 Amount = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Figure = Annotated[float, Field(ge=0, lt=1e18, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=_MOST, strict=True)]
+Step = Annotated[int, Field(strict=True)]
 Instant = Annotated[float, BeforeValidator(_instant)]
 CpuM = Annotated[int, BeforeValidator(parse_cpu), Field(ge=0, le=_MOST)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(ge=0, le=_MOST)]
@@ -71,6 +74,24 @@ class ToldFault(Told):
     cause: Text = ""
 
 
+class ToldGpuUse(Told):
+    index: Count
+    sampled_s: Figure = 0.0
+    mean_percent: Figure | None = None
+    peak_percent: Figure | None = None
+    mean_memory_bytes: Count | None = None
+    peak_memory_bytes: Count | None = None
+    energy_j: Figure | None = None
+
+
+class ToldUse(Told):
+    cpu_s: Figure | None = None
+    peak_cores: Figure | None = None
+    peak_memory_bytes: Count | None = None
+    sampled: bool = False
+    gpus: Annotated[tuple[ToldGpuUse, ...], Field(max_length=_MOST_GPUS)] = ()
+
+
 class ToldTask(Told):
     role: Id
     index: Count
@@ -85,6 +106,7 @@ class ToldTask(Told):
     wait_reason: Text = ""
     starts_at: Instant | None = None
     needs_action: bool = False
+    used: ToldUse | None = None
 
 
 class ToldJob(Told):
@@ -100,6 +122,7 @@ class ToldJob(Told):
     tracking_url: str = ""
     cpu: CpuM = 0
     memory_bytes: Count = 0
+    metric_points: Count = 0
     roles: dict[Id, Annotated[int, Field(ge=0, le=_MOST_REPLICAS, strict=True)]]
     tasks: tuple[ToldTask, ...] = ()
 
@@ -225,3 +248,31 @@ class ToldSize(Told):
     """How many tasks a job has."""
 
     tasks: Count
+
+
+class ToldState(Told):
+    state: JobStateName
+
+
+class ToldPoint(Told):
+    step: Step
+    at: Instant
+    value: float
+
+
+class ToldExtreme(Told):
+    step: Step
+    value: Annotated[float, Field(allow_inf_nan=False)]
+
+
+class ToldMetric(Told):
+    name: str
+    count: Count
+    last: ToldPoint
+    lowest: ToldExtreme | None = None
+    highest: ToldExtreme | None = None
+    points: tuple[ToldPoint, ...] = ()
+
+
+class ToldMetrics(Told):
+    metrics: tuple[ToldMetric, ...]

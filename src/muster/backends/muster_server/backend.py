@@ -13,6 +13,7 @@ import structlog
 from muster.backends.muster_server.answers import ToldJobs, ToldStop, ToldSubmission
 from muster.backends.muster_server.connection import OtherServer
 from muster.backends.muster_server.logs import OtherLogs
+from muster.backends.muster_server.metrics import OtherMetrics
 from muster.backends.muster_server.observing import OtherJob, observations
 from muster.backends.muster_server.options import other_server_options
 from muster.backends.muster_server.outputs import OtherOutputs
@@ -94,6 +95,7 @@ class OtherServerBackend:
         self._server = server
         self._packages = PackageTransfer(server)
         self._logs = OtherLogs(server, self._job_of, self._log_bytes)
+        self._metrics = OtherMetrics(server, self._job_of)
         self._outputs = OtherOutputs(server, self._job_of)
         self._commands = OtherCommands(server, self._job_of)
         self._connections = OtherConnections(server, self._job_of)
@@ -147,6 +149,7 @@ class OtherServerBackend:
             removals=self,
             shipping=self,
             logs=self._logs,
+            attempt_metrics=self._metrics,
             outputs=self._outputs,
             cleanup=self,
             secrets=TaskSecrets(),

@@ -4,7 +4,7 @@ allowed to: the other server may be broken, or in the hands of somebody else."""
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -59,7 +59,7 @@ class OtherServer:
         method: str,
         path: str,
         *,
-        params: Mapping[str, str | int | float] | None = None,
+        params: Mapping[str, str | int | float | Sequence[str]] | None = None,
         body: object = None,
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,

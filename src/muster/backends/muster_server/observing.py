@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from muster.backends.muster_server.answers import ToldFault, ToldJob, ToldTask
+from muster.backends.muster_server.answers import ToldFault, ToldJob, ToldTask, ToldUse
 from muster.domain.failures.exit_causes import ENGINE_LIMIT, LAUNCH_ERRORS, MEMORY, PREEMPTED, TIME_LIMIT
 from muster.domain.failures.faults import FaultKind
 from muster.domain.tasks import task_id
+from muster.domain.used_resources import UsedGpu, UsedResources
 from muster.ports.backend import Observation, Phase
 
-_FINAL = ("Succeeded", "Failed", "Cancelled")
+FINAL = ("Succeeded", "Failed", "Cancelled")
 _BEFORE_START = ("Queued", "Held")
 _ENDED = ("Succeeded", "Failed", "Stopped", "Lost")
 _STARTING = "it is being started there"
@@ -33,7 +34,7 @@ class OtherJob:
     @property
     def is_over(self) -> bool:
         """Whether nothing of it runs or will run."""
-        return self.told.state in _FINAL
+        return self.told.state in FINAL
 
     @property
     def is_back_in_queue(self) -> bool:
@@ -43,6 +44,9 @@ class OtherJob:
     @property
     def workers(self) -> Iterator[tuple[str, int]]:
         return ((role, index) for role, count in self.told.roles.items() for index in range(count))
+
+    def is_first(self, task: ToldTask) -> bool:
+        return (task.role, task.index) == next(self.workers, None)
 
     def task_ids(self) -> list[str]:
         return [self.task_id(role, index) for role, index in self.workers]
@@ -91,6 +95,7 @@ def _begun(job: OtherJob, task: ToldTask, own: str, handle: str, server: str) ->
             started_at,
             checkpoint_at=job.told.checkpoint_at,
             tracking_url=job.told.tracking_url,
+            metrics_bytes=job.told.metric_points if job.is_first(task) else 0,
         )
     if task.state == "Preparing":
         return Observation(own, Phase.PREPARING, handle, task.node or None)
@@ -136,7 +141,24 @@ def _end(job: OtherJob, task: ToldTask, own: str, handle: str, server: str) -> O
         cancelled=_removal(job, server) if state == "Stopped" else "",
         checkpoint_at=job.told.checkpoint_at,
         tracking_url=job.told.tracking_url,
+        used=None if task.used is None else _used(task.used),
     )
+
+
+def _used(told: ToldUse) -> UsedResources:
+    gpus = (
+        UsedGpu(
+            gpu.index,
+            gpu.sampled_s,
+            gpu.mean_percent,
+            gpu.peak_percent,
+            gpu.mean_memory_bytes,
+            gpu.peak_memory_bytes,
+            gpu.energy_j,
+        )
+        for gpu in told.gpus
+    )
+    return UsedResources(told.cpu_s, told.peak_cores, told.peak_memory_bytes, tuple(gpus), told.sampled)
 
 
 def _stop(job: OtherJob) -> tuple[str, str]:

@@ -191,6 +191,7 @@ def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> 
             ("Tracking URL", job.get("trackingUrl")),
             ("Params", _pairs(job.get("params"))),
             ("Package", job.get("package")),
+            ("Environment", _pairs(_environment(job, records))),
             ("Submitted", job.get("submittedAt")),
             ("Started", job.get("startedAt")),
             ("Ended", job.get("endedAt")),
@@ -204,6 +205,14 @@ def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> 
         task = task if isinstance(task, Mapping) else {}
         about = f"{task.get('name')} on {task.get('node')}" if task else record.get("reason") or ""
         echo(f"  {record['at']}  {record['kind']:<16}  {about}".rstrip())
+
+
+def _environment(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What it ran in, as its config says it."""
+    config: Mapping[str, Any] = next((record["config"] for record in records if record.get("config")), {})
+    runtime = config.get("runtime") or {}
+    found = {name: runtime.get(name) for name in ("image", "conda", "venv")} | {"framework": job.get("framework")}
+    return {name: value for name, value in found.items() if value and value != "plain"}
 
 
 def _pairs(values: Mapping[str, Any] | None) -> str:

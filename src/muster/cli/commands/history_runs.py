@@ -196,7 +196,7 @@ def export(file: Path, **filters: Any) -> None:
     if file.suffix not in (".csv", ".json", ".parquet"):
         raise click.UsageError(f"{file}: expected a name that ends in .csv, .json or .parquet")
     with reading_options():
-        found = connect().runs({**filters, "limit": _MOST})
+        found = connect().runs({**filters, "limit": _MOST, "environment": "true"})
     titles, lines = flattened(found["items"])
     if file.suffix == ".parquet":
         write_parquet(file, titles, lines)

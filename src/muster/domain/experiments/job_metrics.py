@@ -85,6 +85,8 @@ class MetricBatch:
     points: Sequence[MetricPoint] = ()
     cursor: MetricCursor | None = None
     limits: MetricLimits = MetricLimits()
+    summed: Sequence[MetricPoint] = ()
+    """Further points, which count in the summaries only. Their times need not be known."""
 
 
 def summed_up(job_id: str, attempt: int, points: Iterable[MetricPoint], known: MetricSeries | None) -> MetricSeries:

@@ -17,6 +17,7 @@ from muster.domain.experiments.job_metrics import MetricBatch, MetricPoint, poin
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.data.attempt_metrics import take_whole
 from muster.engine.data.log_metrics import is_searched
 from muster.ports.capabilities import OutputFile
 from muster.ports.store import Change
@@ -26,9 +27,14 @@ _AT_ONCE = 5000
 
 
 async def read_event_files(context: Context, job: Job, task: Task, folder: Path, files: Sequence[OutputFile]) -> None:
-    """Outputs are as good without metrics, so that nothing fails for them."""
+    """Outputs are as good without metrics, so that nothing fails for them. An engine that takes metrics itself has read
+    the files, and is asked."""
     found = [file.path for file in files if is_event_file(file.path)]
     if not found:
+        return
+    backend = context.backends.get(job.cluster)
+    if backend is not None and backend.capabilities.attempt_metrics is not None:
+        await take_whole(context, job.cluster, task)
         return
     prefixes = prefixes_of(found, "" if is_searched(job, task) else f"{task.role}-{task.index}/")
     limits, left = context.limits.metrics, context.limits.metrics.points * 2

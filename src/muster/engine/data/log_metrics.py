@@ -36,7 +36,8 @@ _LINE = re.compile(rb"[^\r\n]+")
 def follow_log(context: Context, job: Job, task: Task) -> None:
     """Search the log of a running task in the background, if its job has patterns and nobody does so already."""
     reading = context.reported_metrics.reading_logs
-    if job.spec.metrics and task.id not in reading and is_searched(job, task):
+    is_wanted = job.spec.metrics and is_searched(job, task) and not _searches_itself(context, job)
+    if is_wanted and task.id not in reading:
         reading.add(task.id)
         context.spawn(_follow(context, job, task), f"log metrics {task.id}")
 
@@ -46,6 +47,8 @@ async def read_collected_log(context: Context, task: Task) -> None:
     try:
         entry = context.open_jobs.get(task.job_id)
         job = entry.job if entry is not None else await context.store.job(task.job_id)
+        if _searches_itself(context, job):
+            return
         search = _search(context, job, task)
         if not search.patterns and (not search.marks or not await asyncio.to_thread(_has_mark, context, task)):
             return
@@ -58,6 +61,12 @@ def is_searched(job: Job, task: Task) -> bool:
     """Patterns are for the first task of the role `worker`, or of the first role if there is none of that name."""
     names = [role.name for role in job.spec.roles]
     return task.index == 0 and task.role == (WORKER_ROLE if WORKER_ROLE in names else names[0])
+
+
+def _searches_itself(context: Context, job: Job) -> bool:
+    """Whether the engine finds the metrics in logs, and has them among those of the attempt."""
+    backend = context.backends.get(job.cluster)
+    return backend is not None and backend.capabilities.attempt_metrics is not None
 
 
 def _search(context: Context, job: Job, task: Task) -> "_LogSearch":

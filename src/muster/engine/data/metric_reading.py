@@ -11,6 +11,7 @@ from muster.domain.experiments.job_metrics import MetricBatch, MetricCursor
 from muster.domain.experiments.metric_lines import points_in, whole_lines
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.data.attempt_metrics import take_newer, take_whole
 from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change
 
@@ -32,15 +33,22 @@ def note_metrics(context: Context, cluster: str, task: Task, size: int) -> None:
 
 
 async def read_all_metrics(context: Context, cluster: str, task: Task) -> None:
-    """Read what is left of the metrics of a task that has ended. Raises Unreachable and Unavailable."""
-    if context.reported_metrics.may_have_more(task):
+    """Read what is left of the metrics of a task that has ended, or with the first task those of the attempt. Raises
+    Unreachable and Unavailable."""
+    if context.backends[cluster].capabilities.attempt_metrics is not None:
+        if task.rank == 0:
+            await take_whole(context, cluster, task)
+    elif context.reported_metrics.may_have_more(task):
         await _read(context, cluster, task)
         context.reported_metrics.sizes.pop(task.id, None)
 
 
 async def _read(context: Context, cluster: str, task: Task) -> None:
     """Read what the task has reported since the last time."""
-    metrics = context.backends[cluster].capabilities.metrics
+    capabilities = context.backends[cluster].capabilities
+    if capabilities.attempt_metrics is not None:
+        await take_newer(context, cluster, task)
+    metrics = capabilities.metrics
     if metrics is None:
         return
     source = f"{task.id} file"

@@ -179,8 +179,8 @@ async def _collect_one(
         async with turns:
             found = await _fetched(context, job, task, folder, storage)
         collected = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep, lost=found.problem)
+        await read_event_files(context, job, task, folder, found.files)  # before anybody is told that all is there
         await asyncio.to_thread(_finish, folder, record, collected)
-        await read_event_files(context, job, task, folder, found.files)
     except (MusterError, OSError) as error:
         _log.warning("outputs not collected", task=task.id, error=str(error))
         may_help = not isinstance(error, Unreachable)

@@ -13,6 +13,7 @@ from muster.domain.failures.exit_causes import LAUNCH_ERRORS, REJECTED
 from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.launch_requests import GangLaunch
+from muster.domain.nodes import Node
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
@@ -33,6 +34,7 @@ from muster.ports.backend import Backend, Launched, Observation, Phase
 from muster.ports.capabilities import Unready
 from muster.ports.store import Change
 from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.demand import Slot
 from muster.scheduling.plan import Start
 
 _log = structlog.get_logger("engine.launching")
@@ -269,14 +271,16 @@ def planned_tasks(context: Context, job: Job, start: Start) -> list[Task]:
             for slot in start.slots
         }
     else:
-        addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
-        placements = {
-            (slot.role, slot.index): Placement(
-                slot.node, addresses.get(slot.node, ""), slot.devices, extended=slot.extended
-            )
-            for slot in start.slots
-        }
+        nodes = {node.name: node for node in context.backends[job.cluster].nodes()}
+        placements = {(slot.role, slot.index): _placement(slot, nodes.get(slot.node)) for slot in start.slots}
     return attempt_tasks(_sized(job, start), job.attempt + 1, placements, context.clock())
+
+
+def _placement(slot: Slot, node: Node | None) -> Placement:
+    if node is None:
+        return Placement(slot.node, "", slot.devices, extended=slot.extended)
+    models = {device.model for device in node.capacity.devices if device.index in slot.devices}
+    return Placement(slot.node, node.address, slot.devices, extended=slot.extended, models=tuple(sorted(models)))
 
 
 def _sized(job: Job, start: Start) -> Job:

@@ -114,12 +114,13 @@ async def list_runs(
     asked: Asked,
     job: Annotated[list[_Text] | None, Query(max_length=200, description="Only these jobs, by id or name.")] = None,
     metric: Annotated[_Texts, Query(description="Only these metrics; all if absent.")] = None,
+    environment: Annotated[bool, Query(description="Whether to say what each ran in, which takes longer.")] = False,
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
     cursor: Annotated[str, Query(pattern=r"^\d{1,6}$", description="The `nextCursor` of the page before.")] = "0",
 ) -> Response:
     """What jobs were given, reported and used, newest first. Jobs that are named come in their order, with their
-    variables; one that you may not read is refused. Runs that were deleted with MLflow's client come only if they are
-    named. A page may have fewer than `limit`, because it has about 8 MiB at most."""
+    variables and environments; one that you may not read is refused. Runs that were deleted with MLflow's client come
+    only if they are named. A page may have fewer than `limit`, because it has about 8 MiB at most."""
     named = [(await parts.find_job(me, ref, Action.JOB_READ)).id for ref in job or ()]
     where = await asked.filter(me, parts, named)
     if where is None:
@@ -130,10 +131,13 @@ async def list_runs(
         ids = sorted((one.id for one in found), key=named.index) if named else [one.id for one in found]
         read = read_whole_runs if named else read_runs
         page = await read(parts.context.store, ids[first : first + limit], asked.shown_metrics(metric or ()))
+        shown = [run.id for run in page.runs] if named or environment else []
+        environments = await parts.context.store.run_environments(shown)
     is_complete = are_all and first + page.taken >= len(ids)
     following = str(first + page.taken) if first + page.taken < len(ids) else None
     now, prices = parts.context.clock(), parts.context.config.gpu_hour_prices
-    items = [run_view(run.as_of(now), parts.public_address, prices) for run in page.runs]
+    address = parts.public_address
+    items = [run_view(run.as_of(now), address, prices, environments.get(run.id)) for run in page.runs]
     return JSONResponse(RunsOut(items=items, complete=is_complete, nextCursor=following))
 
 

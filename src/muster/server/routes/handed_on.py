@@ -124,7 +124,8 @@ async def _something_happened(parts: Services, me: Principal, changes: Subscript
 
 async def _items(parts: Services, me: Principal, server: str, cluster: str) -> list[HandedOnJob]:
     found = await handed_on(parts.context, me.name, server, cluster)
-    return [handed_on_job_view(job, tasks, _reason(parts, job)) for job, tasks in found]
+    points = await parts.context.store.metric_counts([job.id for job, _ in found], attempt=1)
+    return [handed_on_job_view(job, tasks, _reason(parts, job), points.get(job.id, 0)) for job, tasks in found]
 
 
 def _reason(parts: Services, job: Job) -> str:
@@ -133,7 +134,7 @@ def _reason(parts: Services, job: Job) -> str:
 
 
 def _answer(parts: Services, me: Principal, items: list[HandedOnJob]) -> HandedOnList:
-    tag = sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()[:16]
+    tag = sha256(json.dumps([_without_metrics(item) for item in items], sort_keys=True).encode()).hexdigest()[:16]
     return HandedOnList(
         installation=parts.own_process.installation,
         reaches=sorted(reached(parts.context)),
@@ -141,6 +142,11 @@ def _answer(parts: Services, me: Principal, items: list[HandedOnJob]) -> HandedO
         tag=tag,
         items=items,
     )
+
+
+def _without_metrics(item: HandedOnJob) -> dict[str, Any]:
+    """Metrics come all the time, and nobody waits for them."""
+    return {key: value for key, value in item.items() if key != "metricPoints"}
 
 
 def _secrets(given: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.job_metrics import JobMetricsOut
-from muster.domain.experiments.job_metrics import LONGEST_NAME, MetricPoint
+from muster.domain.experiments.job_metrics import LONGEST_NAME, MOST_STEP, MetricPoint
 from muster.domain.jobs import Job
 from muster.engine.requests import job_metrics
 from muster.engine.requests.accounts import Principal
@@ -31,10 +31,13 @@ async def get_job_metrics(
     attempt: Annotated[int | None, Query(ge=1, le=1_000_000, description="The newest one if it is absent.")] = None,
     name: Annotated[list[_Name] | None, Query(max_length=500, description="Only these; repeat for several.")] = None,
     points: Annotated[int, Query(ge=0, le=10_000, description="The most points of each curve.")] = 500,
+    first_step: Annotated[
+        int | None, Query(alias="from", ge=-MOST_STEP, le=MOST_STEP, description="Only points of this step and later.")
+    ] = None,
 ) -> Response:
     """The metrics of one attempt, in the order of their names. A job with many metrics has fewer points for each."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
-    return JSONResponse(await _answer(parts, job, attempt or max(job.attempt, 1), name or [], points))
+    return JSONResponse(await _answer(parts, job, attempt or max(job.attempt, 1), name or [], points, first_step))
 
 
 @router.post("/jobs/{ref}/metrics", response_model=response_model(JobMetricsOut), summary="Report metrics")
@@ -48,10 +51,14 @@ async def post_job_metrics(ref: str, me: Me, parts: Parts, body: requests.Metric
     return JSONResponse(await _answer(parts, job, body.attempt or max(job.attempt, 1), names, 0))
 
 
-async def _answer(parts: Services, job: Job, attempt: int, names: list[str], most: int) -> JobMetricsOut:
+async def _answer(
+    parts: Services, job: Job, attempt: int, names: list[str], most: int, first_step: int | None = None
+) -> JobMetricsOut:
     series, room = await job_metrics.reported(parts.context, job, attempt, names)
     most = min(most, _MOST_IN_ALL // max(1, len(series)))
     store = parts.context.store
-    curves = [await store.metric_points(job.id, attempt, one.name) if most else [] for one in series]
+    curves = [
+        await store.metric_points(job.id, attempt, one.name, first_step=first_step) if most else [] for one in series
+    ]
     views = [metric_view(one, curve, most) for one, curve in zip(series, curves, strict=True)]
     return JobMetricsOut(id=job.id, attempt=attempt, metrics=views, room=room)
