@@ -11,4 +11,5 @@ if [ ! -e "$policy" ]; then
     chmod 755 "$policy"
 fi
 apt-get update -qq || echo "the lists of packages could not be brought up to date" >&2
-apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+# Another installation on this machine may hold the lock for a while.
+apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 "$@" >/dev/null
