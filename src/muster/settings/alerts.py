@@ -103,9 +103,9 @@ def rule_of(name: str, given: RuleSettings) -> AlertRule:
         known = ", ".join(rule.name for rule in DEFAULT_RULES)
         raise WrongRule("", f"needs check, because it is none of the default rules: {known}")
     check = given.check or (default.check if default else Check.NODE_UNREACHABLE)
-    base = default if default is not None and default.check is check else AlertRule(name, check)
+    base = default if default is not None and default.check is check else _without_default(name, check)
     threshold = given.threshold if given.threshold is not None else base.threshold
-    _fits_check(check, given.threshold, threshold)
+    _fits_check(check, given.threshold)
     actions = tuple(dict.fromkeys(base.actions if given.do is None else given.do))
     for place, action in enumerate(actions):
         subject = CHECKS[check].subject
@@ -125,11 +125,15 @@ def rule_of(name: str, given: RuleSettings) -> AlertRule:
     )
 
 
-def _fits_check(check: Check, given: float | None, threshold: float | None) -> None:
+def _without_default(name: str, check: Check) -> AlertRule:
+    """A limit that is not named is that of the default rule which watches the same."""
+    threshold = next((rule.threshold for rule in DEFAULT_RULES if rule.check is check), None)
+    return AlertRule(name, check, threshold=threshold)
+
+
+def _fits_check(check: Check, given: float | None) -> None:
     unit = CHECKS[check].unit
     if given is not None and not unit:
         raise WrongRule("threshold", f"{check} has no threshold; `for` says how long it must last")
     if given is not None and unit == "percent" and given > 100:
         raise WrongRule("threshold", f"is {given:g}, but {check} compares percentages, from 0 to 100")
-    if unit and threshold is None:
-        raise WrongRule("", f"{check} needs threshold, in {unit}")

@@ -44,7 +44,10 @@ HOLDS = {
     Check.GPU_LOST: (of_gpu(is_lost=True), of_gpu()),
     Check.GPU_TEMPERATURE: (of_gpu(temperature_c=90.5), of_gpu(temperature_c=90)),
     Check.GPU_FOREIGN_PROCESS: (of_gpu(foreign="python (pid 7)"), of_gpu()),
-    Check.GPU_IDLE: (of_alert(AlertKind.IDLE_ALLOCATION, SubjectType.JOB), Facts(0.0)),
+    Check.GPU_IDLE: (
+        of_tasks(TaskFacts("worker-0", 5.0, gpus=2), TaskFacts("ps-0", 90.0)),
+        of_tasks(TaskFacts("worker-0", 5.0, gpus=2), TaskFacts("worker-1", 5.1, gpus=2)),
+    ),
     Check.CLUSTER_UNREACHABLE: (of_alert(AlertKind.CLUSTER_UNREACHABLE, SubjectType.CLUSTER), Facts(0.0)),
     Check.QUEUE_LENGTH: (Facts(0.0, waiting=(("lab", 501),)), Facts(0.0, waiting=(("lab", 500),))),
     Check.JOB_WAITING: (
@@ -125,6 +128,25 @@ _STILL = TaskFacts("worker-1", 0.0, silent_s=600.0)
 @pytest.mark.parametrize("other", [WORKS, TaskFacts("worker-0", None), TaskFacts("worker-0", 10.0, silent_s=600.0)])
 def test_a_gang_does_not_stall_while_one_task_works_or_may_work(other: TaskFacts) -> None:
     assert found(Check.JOB_STALLED, of_tasks(other, _STILL), 2) == []
+
+
+@pytest.mark.parametrize("other", [TaskFacts("worker-1", None, gpus=1), TaskFacts("worker-1", 40.0, gpus=1)])
+def test_gpus_are_not_idle_while_one_of_their_job_is_used_or_may_be(other: TaskFacts) -> None:
+    assert found(Check.GPU_IDLE, of_tasks(TaskFacts("worker-0", 0.0, gpus=1), other), 5) == []
+
+
+def test_a_job_whose_nodes_are_not_measured_is_told_if_it_has_never_used_its_gpus() -> None:
+    facts = of_alert(AlertKind.IDLE_ALLOCATION, SubjectType.JOB)
+    assert [condition.message for condition in found(Check.GPU_IDLE, facts, 5)] == ["it is so"]
+    (job,) = facts.jobs
+    assert found(Check.GPU_IDLE, replace(facts, jobs=(replace(job, is_measured=True),)), 5) == []
+
+
+def test_a_notebook_that_leaves_its_gpu_idle_is_told_although_it_writes_logs() -> None:
+    facts = of_tasks(TaskFacts("worker-0", 0.0, silent_s=0.0, gpus=1))
+    (job,) = facts.jobs
+    (condition,) = found(Check.GPU_IDLE, replace(facts, jobs=(replace(job, is_interactive=True),)), 5)
+    assert condition.message == "job train does not use its GPU"
 
 
 def test_a_job_that_people_use_does_not_stall_however_long_it_waits_for_them() -> None:

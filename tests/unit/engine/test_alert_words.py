@@ -60,7 +60,8 @@ def test_a_notice_in_chinese_has_the_message_and_the_advice_in_chinese(check: Ch
     facts, _ = HOLDS[check]
     if facts.alerts:
         facts = replace(facts, alerts=tuple(replace(alert, advice="do something about it") for alert in facts.alerts))
-    text = said(facts, AlertRule("R", check, threshold=40 if check is Check.CERTIFICATE else 2))
+    limits = {Check.CERTIFICATE: 40, Check.GPU_IDLE: 5}
+    text = said(facts, AlertRule("R", check, threshold=limits.get(check, 2)))
     assert "建议：" in text
     assert ENGLISH.search(re.sub("`.*?`", "", text)) is None
     assert "{" not in text

@@ -30,3 +30,10 @@ def test_other_thresholds_are_taken(tmp_path: Path, rule: str) -> None:
     file = tmp_path / "alerts.yaml"
     file.write_text(f"rules:\n  {rule}\n")
     assert read_alerts_config(file).rules
+
+
+def test_a_rule_without_a_threshold_has_that_of_the_default_rule_with_its_check(tmp_path: Path) -> None:
+    file = tmp_path / "alerts.yaml"
+    file.write_text("rules:\n  Mine: {check: gpu-temperature, for: 1m}\n  Hung: {check: job-stalled}\n")
+    thresholds = {rule.name: rule.threshold for rule in read_alerts_config(file).rules}
+    assert (thresholds["Mine"], thresholds["Hung"]) == (90, 2)

@@ -152,7 +152,7 @@ def _from_alert(rule: AlertRule, alert: Alert, job: JobFacts | None) -> Conditio
         alert.subject,
         alert.message,
         alert.advice,
-        since=alert.since if rule.check is not Check.GPU_IDLE else None,
+        since=alert.since,
         owner="" if job is None else job.owner,
         attempt=0 if job is None else job.attempt,
         words={name: str(value) for name, value in alert.numbers.items()},
@@ -204,6 +204,22 @@ def _stalled_jobs(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
             verb = "write" if len(job.tasks) > 1 else "writes"
             advice = f"look where they stand: `muster stacks {job.name}`; others may wait for what the job holds"
             yield _of_job(rule, job, f"{who} nothing and {verb} no log", advice, value=float(len(job.tasks)))
+
+
+def _idle_gpus(rule: AlertRule, facts: Facts) -> Iterator[Condition]:
+    """Jobs that people use are not left out, nor those that write logs: others may wait for their GPUs all the same.
+    If the nodes of a job are not measured, what is known of its whole run decides."""
+    measured = {job.id for job in facts.jobs if job.is_measured}
+    alerts = tuple(alert for alert in facts.alerts if alert.subject.id not in measured)
+    yield from _of_alerts(AlertKind.IDLE_ALLOCATION)(rule, replace(facts, alerts=alerts))
+    for job in facts.jobs:
+        holding = [task for task in job.tasks if task.gpus]
+        loads = [task.busy_percent for task in holding if task.busy_percent is not None]
+        if loads and len(loads) == len(holding) and max(loads) <= (rule.threshold or 0.0):
+            gpus = sum(task.gpus for task in holding)
+            message = f"job {job.name} does not use {'its GPU' if gpus == 1 else f'any of its {gpus} GPUs'}"
+            advice = f"look at `muster logs {job.name}`, and end it if nobody needs it: others may wait"
+            yield replace(_of_job(rule, job, message, advice, value=max(loads)), words={"gpus": str(gpus)})
 
 
 def _stands_still(task: TaskFacts, limit: float) -> bool:
@@ -259,7 +275,7 @@ _FINDERS: Mapping[Check, Finder] = {
         lambda _, gpu: f"is in use by {gpu.foreign}, which Muster did not start",
         "end the process, or let it run as a job",
     ),
-    Check.GPU_IDLE: _of_alerts(AlertKind.IDLE_ALLOCATION),
+    Check.GPU_IDLE: _idle_gpus,
     Check.CLUSTER_UNREACHABLE: _of_alerts(AlertKind.CLUSTER_UNREACHABLE),
     Check.QUEUE_LENGTH: _long_queues,
     Check.JOB_WAITING: _waiting_jobs,

@@ -42,6 +42,7 @@ class TaskFacts:
     busy_percent: float | None
     silent_s: float | None = None
     """How long it has written no log; None if that is not known."""
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

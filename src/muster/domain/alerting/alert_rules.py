@@ -61,7 +61,9 @@ CHECKS: Mapping[Check, CheckFacts] = {
     Check.GPU_LOST: CheckFacts(SubjectType.GPU, "The driver does not list a GPU any more."),
     Check.GPU_TEMPERATURE: CheckFacts(SubjectType.GPU, "A GPU is hotter than the threshold.", "degrees Celsius"),
     Check.GPU_FOREIGN_PROCESS: CheckFacts(SubjectType.GPU, "A process that Muster did not start uses a GPU."),
-    Check.GPU_IDLE: CheckFacts(SubjectType.JOB, "A job has GPUs, and has never used one of them for 15 minutes."),
+    Check.GPU_IDLE: CheckFacts(
+        SubjectType.JOB, "A running job has GPUs, and none of them is busier than the threshold.", "percent"
+    ),
     Check.CLUSTER_UNREACHABLE: CheckFacts(SubjectType.CLUSTER, "A cluster can start no job."),
     Check.QUEUE_LENGTH: CheckFacts(SubjectType.CLUSTER, "More jobs wait on a cluster than the threshold.", "jobs"),
     Check.JOB_WAITING: CheckFacts(SubjectType.JOB, "A job waits; `for` says how long it may."),
@@ -133,7 +135,7 @@ DEFAULT_RULES: tuple[AlertRule, ...] = (
     AlertRule("NodeGpuCountChanged", Check.GPU_LOST, Severity.CRITICAL, for_s=_MINUTE),
     AlertRule("GpuTemperatureTooHigh", Check.GPU_TEMPERATURE, threshold=90, for_s=5 * _MINUTE),
     AlertRule("GpuUsedByExternalProcess", Check.GPU_FOREIGN_PROCESS, for_s=5 * _MINUTE),
-    AlertRule("JobGpuIdle", Check.GPU_IDLE, for_s=15 * _MINUTE, actions=_OWNER),
+    AlertRule("JobGpuIdle", Check.GPU_IDLE, threshold=5, for_s=30 * _MINUTE, actions=_OWNER),
     AlertRule(
         "ClusterNotReady",
         Check.CLUSTER_UNREACHABLE,

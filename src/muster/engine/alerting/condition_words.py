@@ -35,8 +35,8 @@ _CONDITIONS_ZH: Mapping[Check, Told] = {
         ("结束该进程，或将其作为作业运行",),
     ),
     Check.GPU_IDLE: Told(
-        ("作业 {name} 占有 {gpus} 块 GPU，但一直没有使用", "作业 {name} 占有 GPU，但一直没有使用"),
-        ("用 `muster logs {name}` 查看是否卡住；其他作业可能在等待它占有的资源",),
+        ("作业 {name} 占有 {gpus} 块 GPU，但没有使用",),
+        ("用 `muster logs {name}` 查看；若已不需要请结束它，其他作业可能在等待它占有的资源",),
     ),
     Check.CLUSTER_UNREACHABLE: Told(
         ("集群 {name} 无法启动任何作业（共 {nodes} 个节点）", "集群 {name} 无法启动任何作业"),

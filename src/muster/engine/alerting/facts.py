@@ -139,7 +139,7 @@ async def _tasks(
         if own is not None and own < WORKING_PERCENT and not is_known:
             silent = await _silent_s(context, cluster, task, now)
             is_known = not somebody_works and (silent is None or silent < SILENT_S)
-        found.append(TaskFacts(task.name, own, silent))
+        found.append(TaskFacts(task.name, own, silent, len(task.placement.devices)))
     return found
 
 
