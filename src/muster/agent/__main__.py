@@ -108,7 +108,7 @@ def _take_stdout() -> int:
 
 
 def _leave(code: int) -> None:
-    """At once: threads may be in the middle of unpacking, and whatever they leave is redone."""
+    """Exits at once: threads may be in the middle of unpacking, and whatever they leave is redone."""
     sys.stderr.flush()
     os._exit(code)
 

@@ -76,7 +76,7 @@ def _write_holder(fd: int, boot: str) -> None:
 
 
 def _read_holder(fd: int) -> Optional[Identity]:
-    """None when the file names nobody: an agent writes its name a moment after it has the lock."""
+    """Returns None if the file names nobody: an agent writes its name a moment after it has the lock."""
     words = os.pread(fd, 200, 0).decode("ascii", "replace").split()
     if len(words) != 3 or not words[0].isdigit() or not words[1].isdigit():
         return None

@@ -64,7 +64,7 @@ def _weekly(day: str, time_of_day: str, zone: str) -> WeeklyTime:
 
 
 async def _watch(config: MonitorConfig) -> None:
-    """Until it is cancelled, also by SIGTERM. SIGINT becomes KeyboardInterrupt."""
+    """Watches until it is cancelled, also by SIGTERM. SIGINT becomes KeyboardInterrupt."""
     monitor = Monitor(plan_of(config), opened_state(config.state_file))
     watching = asyncio.ensure_future(monitor.run())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, watching.cancel)

@@ -17,7 +17,7 @@ MAIL = "mail"
 _ALWAYS = frozenset({"test"})
 _EVERYTHING = frozenset({"failure", "recovery", "digest"})
 Build = Callable[[str, str, float], Notifier]
-"""From address, signing secret and timeout."""
+"""Builds a notifier from an address, a signing secret and a timeout."""
 
 
 def _chat(kind: str) -> Build:

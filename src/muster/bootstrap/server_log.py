@@ -43,7 +43,7 @@ def set_up_logging(settings: ServerSettings) -> Path | None:
 
 
 def set_up_plain_logging(level: int, secrets: Sequence[str]) -> None:
-    """For programs that log to stderr only."""
+    """Sets logging up for programs that log to stderr only."""
     _configure(level, _redaction([secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]), None)
 
 

@@ -124,7 +124,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _no_password() -> str:
-    """Without it a key with a password would be asked for on the terminal."""
+    """Answers in place of a terminal, on which the password of a key would be asked for otherwise."""
     raise ValueError("the key has a password")
 
 

@@ -32,7 +32,7 @@ class RunOptions:
     priority: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
-    """By name, the variable that gets the value."""
+    """The variable that gets the value of each secret, by the name of the secret."""
     params: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     package: str | None = None

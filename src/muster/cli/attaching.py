@@ -50,7 +50,7 @@ def work_at(handle: JobHandle, detach_keys: bytes) -> NoReturn:
 
 
 def exchange(handle: JobHandle, session: "TaskCommand", detach_keys: bytes) -> "TaskCommandResult":
-    """Until the task has ended. Leaving it says how to come back."""
+    """Connects terminal and task until the task has ended. Leaving it says how to come back."""
     try:
         if session.has_terminal and is_at_terminal():
             return run_at_terminal(session, detach_keys)
@@ -94,7 +94,7 @@ def _begun(handle: JobHandle) -> "TaskCommand | None":
 
 
 def _attached(handle: JobHandle) -> "TaskCommand | None":
-    """None if the task does not run yet, or no more."""
+    """Returns None if the task does not run yet, or no more."""
     try:
         return handle.attach(terminal=terminal_here() if is_at_terminal() else None)
     except MusterError as error:

@@ -53,11 +53,11 @@ class LocalPorts:
 
     @property
     def shown(self) -> list[tuple[str, int]]:
-        """Where they listen, and to which remote port they lead."""
+        """The addresses at which they listen, and the remote port that each leads to."""
         return [(_shown(listener.getsockname()), mapping.remote) for listener, mapping in self._listeners]
 
     def serve(self, is_over: Callable[[MusterError], bool]) -> MusterError:
-        """Until an error of which `is_over` says that nothing more can be reached, which is returned."""
+        """Serves until an error of which `is_over` says that nothing more can be reached, and returns it."""
         with DefaultSelector() as selector:
             for listener, mapping in self._listeners:
                 selector.register(listener, EVENT_READ, mapping)

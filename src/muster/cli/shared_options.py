@@ -46,7 +46,7 @@ def jobs_argument(function: Command) -> Command:
 
 
 def open_jobs_argument(function: Command) -> Command:
-    """For commands that act on jobs which have not ended."""
+    """Adds the argument of commands that act on jobs which have not ended."""
     return click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_open_jobs)(
         function
     )

@@ -52,7 +52,7 @@ def _git_folder(folder: Path) -> Path | None:
 
 
 def _shared(git: Path) -> Path:
-    """Where a worktree has the branches and the settings of its repository."""
+    """The folder in which a worktree has the branches and the settings of its repository."""
     return git.parent.parent if git.parent.name == "worktrees" and _read(git, "commondir").strip() == "../.." else git
 
 

@@ -30,7 +30,7 @@ class CommandPiece:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """For a signal, `exit_code` is 128 plus its number."""
+    """The end of a command. If a signal ended it, `exit_code` is 128 plus its number."""
 
     exit_code: int
     timed_out: bool

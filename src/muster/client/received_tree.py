@@ -131,7 +131,7 @@ class ReceivedTree:
 
 @contextmanager
 def received_beside(target: Path, moved: Moved, warn: Warn) -> Iterator[ReceivedTree]:
-    """For what is to be at the target, or in it. Nothing of it is left if this is interrupted."""
+    """Receives what is to be at the target, or in it. Nothing of it is left if this is interrupted."""
     with beside(target) as folder:
         yield ReceivedTree(folder, moved, warn)
 

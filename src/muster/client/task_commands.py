@@ -22,7 +22,7 @@ _PIECE_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class TaskCommandResult:
-    """For a signal, `exit_code` is 128 plus its number."""
+    """The end of a command. If a signal ended it, `exit_code` is 128 plus its number."""
 
     exit_code: int
     task_ended: bool = False

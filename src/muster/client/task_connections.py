@@ -104,7 +104,7 @@ def _send(local: socket.socket, unsent: bytearray) -> None:
 
 
 def _received(local: socket.socket) -> bytes | None:
-    """None if nothing has come yet, and nothing at the end."""
+    """Returns None if nothing has come yet, and nothing at the end."""
     try:
         return local.recv(_PIECE_BYTES)
     except BlockingIOError:

@@ -131,7 +131,7 @@ class Transport:
 
     @classmethod
     def to(cls, context: Context, timeouts: Timeouts | None, locate: Callable[[], Context] | None) -> Self:
-        """To the servers of a context."""
+        """Makes a transport to the servers of a context."""
         return cls(context.server, context.token, timeouts, locate, context.fingerprint, several=targets_of(context))
 
     @property

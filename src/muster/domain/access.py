@@ -7,7 +7,7 @@ from muster.domain.accounts import User
 
 
 class Shared(Protocol):
-    """If neither a user nor a group is named, everybody may use it."""
+    """What is shared with users and groups. If neither is named, everybody may use it."""
 
     @property
     def users(self) -> tuple[str, ...]: ...

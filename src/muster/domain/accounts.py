@@ -48,7 +48,7 @@ class TokenScope(StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
-    """To read, and to submit and control jobs."""
+    """The token may read, and submit and control jobs."""
     ADMIN = "admin"
     """Everything that the user may do."""
 

@@ -90,7 +90,7 @@ def time_limit_fault(limit: str) -> Fault:
 
 
 def preempted_fault(reason: str) -> Fault:
-    """For a job that does not go back to the queue when it was preempted."""
+    """The fault of a job that does not go back to the queue when it was preempted."""
     return Fault(FaultKind.CAPACITY, PREEMPTED, reason, "The server that has handed it on tries it again.")
 
 

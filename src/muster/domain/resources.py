@@ -67,7 +67,7 @@ class Device:
 
 
 DeviceFiles = Mapping[str, tuple[tuple[str, ...], ...]]
-"""By the name of an extended resource, the files of each device that a node has of it."""
+"""The files of each device that a node has of an extended resource, by the name of the resource."""
 
 
 @dataclass(frozen=True, slots=True)

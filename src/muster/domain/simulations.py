@@ -17,7 +17,7 @@ class AskedVariant:
     policy: str
     title: str = ""
     more_gpus: Mapping[str, int] = field(default_factory=dict)
-    """By model, how many GPUs there are more, or fewer if negative."""
+    """How many GPUs of each model there are more, or fewer if negative."""
 
 
 @dataclass(frozen=True, slots=True)

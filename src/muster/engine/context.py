@@ -57,7 +57,7 @@ class Context:
     """Whether users may know nothing about the jobs of others, not even their names in reasons."""
     limits: Limits = field(default_factory=Limits)
     secret_box: SecretBox | None = None
-    """None in programs that need no secrets, such as `muster server recover-admin`."""
+    """The box of the secrets; None in programs that need none, such as `muster server recover-admin`."""
     public_address: str = ""
     """Where people, and tasks that report to the server, reach it."""
     config: ActiveConfig = field(default_factory=ActiveConfig)
@@ -84,9 +84,9 @@ class Context:
     is_held: bool = False
     """Whether the store was restored from a backup: nothing is started or stopped until an admin releases it."""
     differences: dict[str, str] = field(default_factory=dict)
-    """By task, what differs between a restored store and the nodes."""
+    """The difference between a restored store and the nodes, of each task that has one."""
     lost_nodes: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By cluster, nodes that have been unreachable for so long that their tasks are considered lost."""
+    """The nodes of each cluster that have been unreachable for so long that their tasks are considered lost."""
     unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)
     """Nodes, by cluster and name, that were unreachable and have not reported the state of their tasks since."""
     engine_needed: asyncio.Event = field(default_factory=asyncio.Event)

@@ -22,7 +22,7 @@ from muster.lib.backoff import exponential
 _log = structlog.get_logger("kubernetes.watched")
 _WATCH_S = 300
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 10.0
-"""Between two requests. A proxy that ends every watch at once must not keep us busy."""
+"""The pauses between two requests. A proxy that ends every watch at once must not keep us busy."""
 _DELETIONS_KNOWN = 1000
 
 
@@ -173,7 +173,7 @@ class Watched:
             self._remove(key)
 
     def _words(self, error: MusterError) -> str:
-        """For people who need not know under which name the account is known."""
+        """Says it for people who need not know under which name the account is known."""
         if not isinstance(error, Denied):
             return error.message
         where = f" of namespace {self._namespace}" if self._namespace else " of all namespaces"

@@ -170,7 +170,7 @@ def container_launch(engine: Engine, content: ContainerTask, place: TaskFolder) 
 
 
 def trial_account(engine: Engine) -> tuple[str, ...]:
-    """Under whom a container runs in which somebody tries an image: not as root."""
+    """The options by which a container in which somebody tries an image does not run as root."""
     return () if engine.rootless or engine.name == APPTAINER else ("--user", _TRIAL_ACCOUNT)
 
 

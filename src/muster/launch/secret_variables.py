@@ -33,7 +33,7 @@ def _in_files(uses: Iterable[SecretUse]) -> list[SecretUse]:
 
 
 def secret_files(uses: Iterable[SecretUse], values: Mapping[str, bytes]) -> dict[str, bytes]:
-    """By path in the folder of the secrets."""
+    """The content of each file, by its path in the folder of the secrets."""
     return {use.file: values[use.name] for use in uses if use.file}
 
 

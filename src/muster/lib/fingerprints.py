@@ -9,7 +9,7 @@ def fingerprint_of(der: bytes) -> str:
 
 
 def unverified_context() -> ssl.SSLContext:
-    """For connections whose certificate is compared by its fingerprint afterwards."""
+    """The context of connections whose certificate is compared by its fingerprint afterwards."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -3,7 +3,7 @@
 import hashlib
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Without vowels, so that no suffix is a word."""
+"""The letters of suffixes, without vowels, so that none is a word."""
 _SUFFIX_LENGTH = 5
 
 

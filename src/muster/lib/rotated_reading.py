@@ -31,7 +31,7 @@ class Position:
 
 
 NOWHERE = Position(0, 0)
-"""Before the oldest line that is kept."""
+"""The position before the oldest line that is kept."""
 
 
 def position_before(path: Path, lines: int) -> Position:

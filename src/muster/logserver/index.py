@@ -150,7 +150,7 @@ class Index:
             self._connection.execute(_PUT_RECEIVER, row)
 
     def read_up_to(self) -> dict[int, int]:
-        """By the number of a file, how much of it is in the index."""
+        """How much of each file is in the index, by the number of the file."""
         return dict(self._connection.execute("SELECT number, size FROM files"))
 
     def forget(self, file: int) -> None:

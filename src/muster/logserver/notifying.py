@@ -126,7 +126,7 @@ class Notifier:
             self._passed_on += 1
 
     def _load(self, index: Index) -> _Position:
-        """Where it was, or at the end if it never passed anything on."""
+        """Returns where it was, or the end if it never passed anything on."""
         try:
             file, offset = from_json(self._state.read_bytes())
             return int(file), int(offset)

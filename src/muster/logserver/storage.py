@@ -37,7 +37,7 @@ class Stored:
 
 
 class Storage:
-    """Used by one thread at a time."""
+    """The lines and their index. They are used by one thread at a time."""
 
     def __init__(self, path: Path, max_bytes: int, keep: int | None) -> None:
         """Raises InUse, or OSError if the file cannot be used."""

@@ -34,7 +34,7 @@ class CanaryJob:
     monitor: str
     """Tells this monitor from others. Each removes its own canaries, also those that it left when it was killed."""
     spec: Mapping[str, Any]
-    """Without name and labels."""
+    """The spec of the canary job, without name and labels."""
 
     def mark_on(self, receiver: Receiver) -> str:
         """Receivers on one database have canaries of their own."""

@@ -76,7 +76,7 @@ def _ranked(lines: Sequence[Raw], value: Any, above: float = 0.0) -> tuple[Ranke
 
 
 def _sickest(nodes: Sequence[Raw], alerts: Sequence[Raw]) -> tuple[Ranked, ...]:
-    """By failures that were not the fault of the jobs themselves, and by alerts that there are now."""
+    """Ranks nodes by failures that were not the fault of the jobs themselves, and by the alerts that there are now."""
     failures = {
         str(line.get("group", "")): sum(
             int(count) for kind, count in (line.get("failures") or {}).items() if kind != "user"

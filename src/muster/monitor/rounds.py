@@ -137,7 +137,7 @@ def observed(before: ReceiverState, outcome: Outcome, now: float, elapsed_s: flo
 
 
 def _flaps(before: ReceiverState, elapsed_s: float) -> int:
-    """When it goes down."""
+    """Counts the outages that came soon after another one, when a receiver goes down."""
     calm_s = _grown(before.calm_s, elapsed_s)
     is_soon = calm_s is not None and calm_s <= FLAPPING_S
     return before.flaps + 1 if is_soon else 0

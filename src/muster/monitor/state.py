@@ -28,7 +28,7 @@ class ReceiverState:
     installation: str = ""
     """The same for receivers that share a database; empty while unknown."""
     checks: int = 0
-    """From here on since the last digest."""
+    """This number and the following ones count since the last digest."""
     failed_checks: int = 0
     outages: int = 0
     down_s: float = 0.0
@@ -54,4 +54,4 @@ class MonitorState:
     digest_due: float | None = None
     digest_at: float | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
-    """By way, why its last try has failed."""
+    """Why the last try of each way has failed."""

@@ -18,7 +18,7 @@ _STATE = TypeAdapter(MonitorState)
 
 
 def read_state(path: Path) -> MonitorState | None:
-    """None if there is none. Raises Invalid if it cannot be read or understood."""
+    """Returns None if there is no state. Raises Invalid if it cannot be read or understood."""
     try:
         return _STATE.validate_json(path.read_bytes())
     except FileNotFoundError:

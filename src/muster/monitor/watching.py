@@ -117,7 +117,7 @@ class Monitor:
         await self._ping()
 
     def _elapsed_s(self, now: float, steady: float) -> float:
-        """Since the last round, which may have been that of a monitor before this one."""
+        """The seconds since the last round, which may have been that of a monitor before this one."""
         if self._round_steady is not None:
             return steady - self._round_steady
         last = self.state.round_at
@@ -174,7 +174,7 @@ class Monitor:
             self._is_saved = True
 
     async def _ping(self) -> None:
-        """Left out while the state cannot be written: whoever misses it looks here."""
+        """Pings, except while the state cannot be written: whoever misses the ping looks here."""
         if self._plan.ping is None or not self._is_saved:
             return
         try:

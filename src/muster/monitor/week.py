@@ -8,7 +8,7 @@ _WEEK = 7
 _LONGEST_WAIT_S = 8 * 86400.0
 """A week, with a change of the hour. Whatever lies further ahead was planned by a clock that was wrong."""
 _LEAST_BETWEEN_S = 86400.0
-"""Between two digests, by a clock that never jumps. A clock that is set to and fro must not flood anybody."""
+"""The least time between two digests. A clock that is set to and fro must not flood anybody."""
 
 
 @dataclass(frozen=True, slots=True)

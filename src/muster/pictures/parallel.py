@@ -19,7 +19,7 @@ def draw_parallel(title: str, columns: Sequence[Column]) -> str:
 
 
 def parallel_parts(box: Box, scales: Sequence[Scale]) -> Iterator[str]:
-    """Without the page around them."""
+    """Draws the coordinates without the page around them."""
     last = max(len(scales) - 1, 1)
     xs = [box.x(0.5 if len(scales) == 1 else place / last) for place in range(len(scales))]
     count = len(scales[-1].places) if scales else 0

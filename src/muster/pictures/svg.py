@@ -18,7 +18,7 @@ LONGEST_LABEL = 14
 
 
 class Box(NamedTuple):
-    """Where something is drawn."""
+    """The place at which something is drawn."""
 
     left: float
     top: float

@@ -1,4 +1,4 @@
-"""Where the rules of alerts come from, and by what ways notices go out."""
+"""The seam to where the rules of alerts come from, and to the ways by which notices go out."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -44,7 +44,7 @@ class AlertSource(Protocol):
         ...
 
     def admin_notifier(self, way: str) -> Notifier | None:
-        """None if the rules do not have this way any more."""
+        """Returns None if the rules do not have this way any more."""
         ...
 
     def user_notifier(self, kind: str, address: str) -> Notifier | None:
@@ -57,7 +57,7 @@ class AlertSource(Protocol):
 
 
 class NoAlertSource:
-    """For programs that are no server: the default rules, and nobody to tell."""
+    """The source of programs that are no server: the default rules, and nobody to tell."""
 
     def book(self) -> RuleBook:
         return RuleBook()

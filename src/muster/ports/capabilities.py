@@ -82,7 +82,7 @@ class AgingPool(EngineQueue, Protocol):
 
 
 class Removals(Protocol):
-    """For engines in which people may remove a whole gang themselves, also while no server watches."""
+    """Offered for engines in which people may remove a whole gang themselves, also while no server watches."""
 
     async def removed(self, tasks: Sequence[TaskRef]) -> str:
         """These tasks of one attempt had been started, and the engine does not know them any more. Says that somebody
@@ -91,7 +91,7 @@ class Removals(Protocol):
 
 
 class PortReservations(Protocol):
-    """For backends whose `assign` reserves ports on nodes, which have to be released if the attempt never starts."""
+    """Offered by backends whose `assign` reserves ports on nodes, to release them if the attempt never starts."""
 
     async def release(self, gang: Gang) -> None:
         """Release what `assign` reserved for this attempt. It is not an error if nothing was reserved."""
@@ -108,7 +108,7 @@ class Unready:
 
 
 class Shipping(Protocol):
-    """For nodes with disks of their own: archives are sent to them before the first task is launched."""
+    """Offered for nodes with disks of their own: archives are sent to them before the first task is launched."""
 
     async def prepare(self, launch: GangLaunch) -> list[Unready]:
         """Send the archives that these tasks need to their nodes. The answer is empty if all have arrived. Otherwise
@@ -149,7 +149,7 @@ class TaskLogs(Protocol):
 
 
 class TaskMetrics(Protocol):
-    """For backends that collect what tasks report as metrics, besides their logs."""
+    """Offered by backends that collect what tasks report as metrics, besides their logs."""
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
         """Lines of JSON from the task's own hand, unchecked. Raises NotFound and Unreachable."""
@@ -180,7 +180,7 @@ class AttemptMetrics(Protocol):
 
 
 class TaskLogTimes(Protocol):
-    """For backends that know when the bytes of a log were written."""
+    """Offered by backends that know when the bytes of a log were written."""
 
     async def times(self, task: TaskRef) -> LogTimes:
         """Empty if nothing is known. Raises NotFound and Unreachable."""
@@ -233,7 +233,7 @@ class PastEnd:
 
 
 class Cleanup(Protocol):
-    """For backends that keep data of a task after its end, until it is no longer needed."""
+    """Offered by backends that keep data of a task after its end, until it is no longer needed."""
 
     def settled(self, task: TaskRef) -> None:
         """The end of the task is recorded, and its log and outputs are collected, so the backend may retire it, and an
@@ -255,7 +255,7 @@ class TaskUsage:
     """CPU usage since the sample before, where 100 is one core. None in a task's first sample."""
     rss_bytes: int
     processes: int | None
-    """None where it is not measured."""
+    """The number of processes; None where it is not measured."""
     used: UsedResources | None = None
     """What the task has used so far."""
 
@@ -306,7 +306,7 @@ class CommandEnd:
 
 
 class NodeAdministration(Protocol):
-    """For nodes that Muster may cordon, drain, reconnect and run commands on."""
+    """Offered for nodes that Muster may cordon, drain, reconnect and run commands on."""
 
     def forget_host_key(self, node: str) -> None:
         """If the key that the host showed first was kept, accept the next one that it shows instead."""
@@ -408,7 +408,7 @@ class GivenIsolation:
     """How a cluster isolates the tasks of its users from each other."""
 
     mode: IsolationMode | None
-    """None while no node is connected."""
+    """The mode; None while no node is connected."""
     why: str = ""
     """Why it is not more, or what is wrong."""
     trusts_users: bool = False
@@ -425,7 +425,7 @@ class TaskIsolation(Protocol):
 
 
 class TaskAccounts(Protocol):
-    """For clusters where tasks run under accounts that their owners have there, which not everybody has."""
+    """Offered for clusters where tasks run under accounts that their owners have there, which not everybody has."""
 
     def refusal(self, owner: str) -> Problem | None:
         """Why this user, admin or not, cannot run jobs here. Answers at once."""
@@ -443,7 +443,7 @@ class TaskSecrets:
 
 
 class HandingOn(Protocol):
-    """For clusters that are another Muster server."""
+    """Offered for clusters that are another Muster server."""
 
     def reaches(self) -> frozenset[str]:
         """The installations that jobs may come to from here: the other server, and those that it hands on to itself, as

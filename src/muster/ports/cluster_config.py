@@ -64,7 +64,7 @@ class FileTrial:
 
     problems: tuple[Problem, ...]
     diff: str
-    """As `diff -u` writes it, between the present text and the new one."""
+    """The difference between the present text and the new one, as `diff -u` writes it."""
     settings: ClusterSettings | None
     """All settings that would result; None if something is wrong."""
 

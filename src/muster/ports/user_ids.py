@@ -7,5 +7,5 @@ UserIds = Callable[[str], Awaitable[str]]
 
 
 async def no_user_ids(name: str) -> str:
-    """For backends without a server, which know users by their names only."""
+    """Answers for backends without a server, which know users by their names only."""
     return ""

@@ -19,7 +19,7 @@ WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1
 _TELL_EVERY_S = 2.0
 _FAILURES = 3
-"""After so many starts that failed, nobody waits any longer; the supervisor tries on."""
+"""After this many starts that failed, nobody waits any longer; the supervisor goes on trying."""
 Tell = Callable[[str], None]
 
 
@@ -76,7 +76,7 @@ def supervisor_pid(deployment: Deployment) -> int | None:
 
 
 def ensure_supervisor(deployment: Deployment) -> None:
-    """Where one runs, nothing is done. If two are started at once, one of them ends."""
+    """Starts a supervisor if none runs. If two are started at once, one of them ends."""
     with tried_lock(deployment.supervisor_lock) as is_free:
         if not is_free:
             return

@@ -16,7 +16,7 @@ _SUPERVISION = "supervision.json"
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """Written by the process itself before it becomes the receiver."""
+    """The record of a process, which it writes itself before it becomes the receiver."""
 
     mark: ProcessMark
     generation: str

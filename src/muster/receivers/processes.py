@@ -18,7 +18,7 @@ class ProcessMark:
 
 
 def mark_of(pid: int) -> ProcessMark | None:
-    """None if there is no such process, or if it has ended and nobody has asked for its exit code yet."""
+    """Returns None if there is no such process, or if it has ended and nobody has asked for its exit code yet."""
     try:
         facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         boot = _BOOT_ID.read_text().strip()
@@ -41,7 +41,7 @@ class Handle:
 
     @classmethod
     def open(cls, mark: ProcessMark | None) -> "Handle | None":
-        """None if the process has ended."""
+        """Returns None if the process has ended."""
         if mark is None:
             return None
         try:

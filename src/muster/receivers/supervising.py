@@ -95,7 +95,7 @@ class _Keeper:
         return self._deployment.wanted().get(self._instance.address)
 
     async def _keep(self, handle: Handle, generation: str) -> None:
-        """Until it has ended."""
+        """Keeps a receiver until its process has ended."""
         since = time.monotonic()
         try:
             while not handle.has_ended():

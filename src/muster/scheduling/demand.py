@@ -53,7 +53,7 @@ class JobDemand:
     ran_s: float = 0.0
     """Run time of earlier attempts that was not lost."""
     waiting_since: float | None = None
-    """Since when it has been waiting this time; None means since it was created."""
+    """The time since which it has been waiting; None means since it was created."""
     where: Where = ANYWHERE
     elastic: tuple[Elastic, ...] = ()
     checkpoint_every_s: float | None = None

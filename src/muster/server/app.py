@@ -74,7 +74,7 @@ events that resume from `Last-Event-ID`. Submissions, single, in bulk or by retr
 
 
 def create_app(services: Services | None) -> FastAPI:
-    """Without services, it answers nothing but what it is: its routes and their documentation."""
+    """Makes the app. Without services, it answers nothing but what it is: its routes and their documentation."""
     app = FastAPI(
         title="Muster",
         version=__version__,

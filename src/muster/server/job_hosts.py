@@ -46,7 +46,7 @@ class ProxyHosts:
         return None
 
     def origin(self, target: JobPort, scheme: str, host: str) -> str | None:
-        """Where somebody who reaches Muster at this host sees the job; None if nowhere."""
+        """The origin at which somebody who reaches Muster at this host sees the job; None if there is none."""
         if self.url:
             return self.url.replace("*", target.label, 1)
         name, port = split_host(host)

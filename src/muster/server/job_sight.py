@@ -14,7 +14,7 @@ class Sight(StrEnum):
 
 
 def sight_of(me: Principal, owner: str | None, *, private: bool) -> Sight | None:
-    """None if the job is not there for them."""
+    """Returns None if the job is not there for them."""
     if may(me, Action.JOB_READ, owner, private=private):
         return Sight.WHOLE
     return Sight.OUTLINE if may(me, Action.JOB_SEE, owner, private=private) else None

@@ -23,7 +23,7 @@ class LoopDelay:
 
     @property
     def mean_s(self) -> float:
-        """Over the last minute."""
+        """The mean delay over the last minute."""
         return sum(self._delays_s) / len(self._delays_s) if self._delays_s else 0.0
 
     @property

@@ -17,11 +17,11 @@ from muster.wire.usage_views import node_usage_view
 from muster.wire.views import node_view
 
 _HIDDEN = "(private)"
-"""Shown in place of the name of a job that holds a GPU and that the reader may not see."""
+"""It is shown in place of the name of a job that holds a GPU and that the reader may not see."""
 _OTHERS = "(others)"
-"""Shown in place of the name of a job that was not made with Muster."""
+"""It is shown in place of the name of a job that was not made with Muster."""
 _ADMINS_KNOW = "it cannot be reached; admins see why"
-"""Shown in place of a reason that reveals how the server logs in."""
+"""It is shown in place of a reason that reveals how the server logs in."""
 
 
 async def look(parts: Services, clusters: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ def _job_name(me: Principal, parts: Services, job_id: str) -> str:
 
 
 def _owners(me: Principal, parts: Services, jobs: Iterable[str]) -> str | None:
-    """Whose jobs these are, as far as the reader may see them."""
+    """The owners of these jobs, as far as the reader may see them."""
     entries = [entry for entry in map(parts.context.open_jobs.get, jobs) if entry is not None]
     owners = {
         entry.job.owner for entry in entries if may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)

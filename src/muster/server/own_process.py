@@ -31,7 +31,7 @@ class OwnProcess:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """None where the system does not say."""
+    """What the system says of this process. A figure that it does not give is None."""
 
     rss_bytes: int | None
     cpu_s: float

@@ -63,7 +63,7 @@ def unavailable(why: str, hint: str = "send the request again") -> JSONResponse:
 
 
 def unsure(why: str) -> JSONResponse:
-    """For a request that may have been carried out."""
+    """The answer to a request that may have been carried out."""
     hint = "send the request again, with the same Idempotency-Key if it had one"
     return retry_later(problem(503, "unavailable", why, hint=hint, mayHaveHappened=True), _RETRY_AFTER_S)
 

@@ -106,7 +106,7 @@ class Services:
     bounds: Bounds = field(default_factory=Bounds)
     """What callers have open at once."""
     proxy_hosts: ProxyHosts = field(default_factory=ProxyHosts)
-    """Where pages of jobs are seen."""
+    """The hosts at which pages of jobs are seen."""
     proxy_sessions: ProxySessions = field(default_factory=lambda: ProxySessions(new_secret().encode()))
     """Who looks at pages of jobs."""
     login_links: LoginLinks = field(default_factory=LoginLinks)
@@ -116,7 +116,7 @@ class Services:
     test_notices: Pace = field(default_factory=lambda: Pace(_TEST_NOTICES, 60.0))
     """How often users send themselves test notices."""
     recent_forwards: Recent = field(default_factory=Recent)
-    """Whose connections to which ports were recorded a short while ago."""
+    """The users and ports of connections that were recorded a short while ago."""
     first_start: FirstStart = field(default_factory=FirstStart)
     """Whether anybody can log in with a password."""
     look_ahead: LookAhead = field(default_factory=LookAhead)

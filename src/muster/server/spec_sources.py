@@ -18,7 +18,7 @@ from muster.wire.written_specs import default_paths, template_to_wire
 
 
 def spec_sources(context: Context, job: Job) -> list[SpecSourceOut]:
-    """In the order of the canonical spec. Each path has one source: the nearest to the author."""
+    """The sources of values, in the order of the canonical spec. Each path has one: the nearest to the author."""
     spec, found = job.spec, dict[str, SpecSourceOut]()
     for source in (*_by_framework(spec), *_by_params(spec), *_by_virtual_cluster(context, job), *_ours(spec)):
         found.setdefault(source["path"], source)

@@ -66,7 +66,7 @@ async def first_message(socket: WebSocket, model: type[Order], what: str) -> Ord
 async def exchange(
     parts: Services, me: Principal, receiving: Coroutine[Any, Any, None], sending: Coroutine[Any, Any, None]
 ) -> None:
-    """Until one of both has ended, the client has gone, or its token is no longer valid."""
+    """Passes on until one of both has ended, the client has gone, or its token is no longer valid."""
     async with _running(receiving) as one, _running(sending) as other:
         while True:
             done, _ = await asyncio.wait({one, other}, timeout=CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)

@@ -30,7 +30,7 @@ class Unreadable:
 
 
 Files = Mapping[str, Text | Unreadable]
-"""By name: a path relative to the folder, or an absolute path for files outside it."""
+"""The files by their names: a path relative to the folder, or an absolute path for files outside it."""
 
 
 def is_document(name: str) -> bool:

@@ -18,7 +18,7 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 Language = Literal["en", "zh"]
 About = Literal["failure", "recovery", "digest"]
 _TIMEOUT_S = 15.0
-"""By default, unless the interval is shorter."""
+"""The default, unless the interval is shorter."""
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _MAIL_PORTS = {"none": 25, "starttls": 587, "tls": 465}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

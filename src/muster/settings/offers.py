@@ -17,7 +17,7 @@ _Mark = tuple[int, int, int] | None
 
 
 class OfferedClusters:
-    """Called for each request. It looks at the times of the file and the folder, and reads only what has changed."""
+    """The clusters that a server offers. Every request looks at the times of files, and reads only what has changed."""
 
     def __init__(self, home: Path, written: Written, config: Path | None, read: Callable[[], Written]) -> None:
         self._home = home

@@ -19,7 +19,7 @@ from muster.settings.settings_files import read_settings_file, validated
 
 MOST_RECEIVERS = 100
 NODES_CONFIGS = Path("core/nodes.configs")
-"""Where the old platform keeps a folder for each of its clusters."""
+"""The folder in which the old platform keeps a folder for each of its clusters."""
 _OF_DEPLOYMENT = ("home", "host", "port", "standby", "database", "clusters", "offers", "log_file", "log_server")
 """Settings of a server that the deployment decides."""
 
@@ -123,13 +123,13 @@ class Sound:
     """What can be checked further, whatever else is wrong in the file."""
 
     addresses: dict[int, Address]
-    """By their places in the list of receivers."""
+    """The addresses, by their places in the list of receivers."""
     deploy_dir: Path | None
     database: str | None
 
     @property
     def home(self) -> Path:
-        """Where relative paths of settings start."""
+        """The folder at which relative paths of settings start."""
         return (self.deploy_dir or Path("/")) / STORE
 
 

@@ -95,7 +95,7 @@ def _distribution(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _cumulative(ordered: Sequence[float]) -> list[Point]:
-    """At most one point for each pixel of either axis, however many jobs there are."""
+    """Returns at most one point for each pixel of either axis, however many jobs there are."""
     points: list[Point] = []
     step = max(len(ordered) // (_PLOT * 2), 1)
     for place in [*range(0, len(ordered), step), len(ordered) - 1]:

@@ -65,7 +65,7 @@ def _added_up(runs: Sequence[Run]) -> list[Sample]:
 
 
 def _changes(run: Run) -> Iterator[Sample]:
-    """By how much each sample differs from the one before it, down to nothing at the end."""
+    """Yields by how much each sample differs from the one before it, down to nothing at the end."""
     before = Sample(0, 0, 0, 0)
     for sample in [*run.samples, Sample(last_end_s(run), 0, 0, 0)]:
         yield Sample(

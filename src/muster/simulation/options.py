@@ -23,7 +23,7 @@ class Policy(StrEnum):
     FIFO = "fifo"
     """Strict: the head of the queue blocks all others."""
     FIRST_FIT = "first-fit"
-    """In order of arrival, but whatever fits may pass."""
+    """Jobs start in order of arrival, but whatever fits may pass."""
     EASY = "easy"
     """A job may pass if the reserved start of the head is not delayed."""
     SSF = "ssf"
@@ -88,7 +88,7 @@ class Durations:
 class PreemptionCost:
     kind: CostKind = CostKind.FREE
     interval_s: float = 0.0
-    """Between two checkpoints, in run time of an attempt."""
+    """The time between two checkpoints, in run time of an attempt."""
 
     @property
     def allows_preemption(self) -> bool:

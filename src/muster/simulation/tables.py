@@ -30,7 +30,7 @@ class Cells:
         return self.texts.get(column, "")
 
     def number(self, column: str, *, default: float | None = None) -> float:
-        """At least 0. Without a default an empty cell is a problem."""
+        """Reads a number that is at least 0. Without a default, an empty cell is a problem."""
         text = self.text(column)
         if not text and default is not None:
             return default

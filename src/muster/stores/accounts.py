@@ -34,7 +34,7 @@ _OWNED = (
     *(request_keys.c.user, events.c.owner, events.c.actor, sweeps.c.stopped_by),
     *(templates.c.author, node_marks.c.by, alert_silences.c.by),
 )
-"""Where a user is named as the one whom something belongs to, or who did it."""
+"""The columns that name a user as the one whom something belongs to, or who did it."""
 _UPDATE_USER = (
     update(users)
     .where(users.c.name == bindparam("the_name"))

@@ -29,7 +29,7 @@ _JOB_STATES = {word: TypeAdapter(cls) for word, cls in JOB_STATES.items()}
 _TASK_STATES = {word: TypeAdapter(cls) for word, cls in TASK_STATES.items()}
 
 _FAR = 9e15
-"""Where jobs are sorted that have not started, or not ended."""
+"""The time by which jobs are sorted that have not started, or not ended."""
 
 
 def job_row(job: Job) -> dict[str, Any]:

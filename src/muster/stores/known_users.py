@@ -9,7 +9,7 @@ from muster.stores.database_engines import parse_url, reading_engine, sqlite_fil
 
 
 def known_users(url: str) -> list[User] | None:
-    """None if there is no database yet, or it cannot be read."""
+    """Returns None if there is no database yet, or if it cannot be read."""
     try:
         parsed = parse_url(url)
     except Invalid:

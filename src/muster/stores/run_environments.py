@@ -14,7 +14,7 @@ _AT_ONCE = 50
 
 
 def run_environments(connection: Connection, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """By job: `image`, `conda` or `venv`, `framework`, and `gpu`, the models of its GPUs; each if it is known."""
+    """What is known of each job of `image`, `conda` or `venv`, `framework`, and `gpu`, the models of its GPUs."""
     found: dict[str, dict[str, str]] = {}
     for begin in range(0, len(job_ids), _AT_ONCE):
         ids = job_ids[begin : begin + _AT_ONCE]

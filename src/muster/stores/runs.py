@@ -113,7 +113,7 @@ def _runs(
     labels: Mapping[str, Mapping[str, str]],
     names: Sequence[str] | None = None,
 ) -> list[Run]:
-    """With `names`, only parameters and tags of these names."""
+    """Reads runs; with `names`, only their parameters and tags of these names."""
     given, tags = (_notes(connection, chosen, kind, names) for kind in (NoteKind.PARAM, NoteKind.TAG))
     found = select(*_RUN).where(jobs.c.id.in_(chosen)).order_by(*_NEWEST)
     made: list[Run] = []

@@ -16,7 +16,7 @@ _VERSION = "v1"
 
 
 class KeyFile(Protocol):
-    """Where the keys are kept."""
+    """The place where the keys are kept."""
 
     def read(self) -> Sequence[bytes]:
         """All keys, the newest first; none if no key has been made yet."""

@@ -24,7 +24,7 @@ def point_view(point: MetricPoint) -> MetricPointOut:
 
 
 def metric_value(value: float) -> float | str:
-    """As JSON has it, which knows no numbers that are not finite."""
+    """Writes a value as JSON has it, which knows no numbers that are not finite."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

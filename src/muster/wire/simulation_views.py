@@ -9,7 +9,7 @@ from muster.lib.clock import iso, optional_iso
 
 
 def simulation_view(simulation: Simulation) -> SimulationOut:
-    """Without its result."""
+    """Describes a simulation without its result."""
     return {
         "id": simulation.id,
         "owner": simulation.owner,

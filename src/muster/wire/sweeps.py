@@ -27,7 +27,7 @@ class SweepReading:
 
 
 def sweep_in(data: Mapping[str, Any]) -> SweepReading | None:
-    """None if the spec has no sweep."""
+    """Returns None if the spec has no sweep."""
     written = data.get("sweep")
     if written is None:
         return None

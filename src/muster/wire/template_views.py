@@ -7,7 +7,7 @@ from muster.templates.catalogue import DESCRIPTIONS, template_files
 
 
 def built_in_view(name: str) -> TemplateOut:
-    """Without files."""
+    """Describes a built-in template without its files."""
     return {
         "name": name,
         "version": 0,
@@ -22,7 +22,7 @@ def built_in_view(name: str) -> TemplateOut:
 
 
 def template_view(template: Template) -> TemplateOut:
-    """Without files."""
+    """Describes a template without its files."""
     return {
         "name": template.name,
         "version": template.version,

@@ -39,7 +39,7 @@ class UnreadableSpec(Invalid):
 
     @property
     def secrets(self) -> tuple[SecretUse, ...]:
-        """In their order; those that are not written like a secret have no name."""
+        """The secrets in their order; those that are not written like a secret have no name."""
         found = self._given[2].get("secrets")
         items = found[:MAX_SECRETS] if isinstance(found, list) else []
         return tuple(_secret_named(item, self._is_told(f"secrets[{place}]")) for place, item in enumerate(items))

@@ -30,7 +30,7 @@ OWN_ORIGIN = "muster"
 
 
 UNTOLD = Reason("", "")
-"""In place of the reason of a job, for people who may not read the job: a fault may quote its log."""
+"""It stands in place of the reason of a job, for people who may not read the job: a fault may quote its log."""
 
 
 def job_view(job: Job, *, reason: Reason | None = None, used: UsageSum | None = None) -> JobOut:

@@ -15,5 +15,5 @@ RUN = (
 
 
 def compiled_path(archive: str) -> str:
-    """For the Python that runs this."""
+    """The path of the archive that is compiled for the Python that runs this."""
     return "{}.{}".format(archive, sys.implementation.cache_tag)

@@ -31,7 +31,7 @@ class BatchSecrets(NamedTuple):
 
 
 def batch_secrets(value: Any) -> Dict[str, BatchSecrets]:
-    """By task, from a request. Problems never quote a value."""
+    """Reads the secrets of each task from a request. Problems never quote a value."""
     if not isinstance(value or {}, dict):
         raise bad_request("secrets must be null or an object by task")
     return {task: _of_task(one) for task, one in (value or {}).items()}

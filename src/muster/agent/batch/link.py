@@ -129,7 +129,7 @@ def connected_to(addresses: str, token: str, key: str) -> Link:
 
 
 def _sealed(connection: socket.socket, token: str, key: str) -> Optional[Link]:
-    """None if the other end does not prove that it knows the token."""
+    """Returns None if the other end does not prove that it knows the token."""
     connection.settimeout(_PROVE_WITHIN_S)
     own, link = nonce(), Link(connection)
     link.send({"what": SEAL, "key": key, "nonce": own})

@@ -68,7 +68,7 @@ def _held(path: str) -> int:
 
 
 def _opened(path: str) -> "int | None":
-    """None if it was removed meanwhile."""
+    """Returns None if the folder was removed meanwhile."""
     is_new = _made(path)
     try:
         found = os.open(path, _FOLDER)

@@ -27,6 +27,6 @@ def refusal(finished: Finished, user: str = "") -> AgentError:
 
 
 def plain_words(err: str) -> str:
-    """Without the names of the program and of the step that failed, which each line repeats."""
+    """The words without the names of the program and of the step that failed, which each line repeats."""
     lines = [_BEGINNING.sub("", line.strip()) for line in err.splitlines() if not _SAYS_NOTHING.match(line)]
     return "; ".join(dict.fromkeys(lines))

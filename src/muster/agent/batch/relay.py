@@ -61,7 +61,7 @@ class Relay:
 
     @property
     def port(self) -> int:
-        """Where new gangs are to look for it."""
+        """The port at which new gangs are to look for the relay."""
         return self._ports[0]
 
     def addresses(self) -> List[str]:

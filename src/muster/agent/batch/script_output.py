@@ -29,7 +29,7 @@ class KilledFor(Enum):
     SOMEBODY = "somebody"
     """Somebody has cancelled it."""
     SLURM = "slurm"
-    """For a reason that the state of the job will tell: a limit, a preemption, a node that failed."""
+    """Slurm did, for a reason that the state of the job will tell: a limit, a preemption, a node that failed."""
 
 
 def killed_for(said: bytes) -> KilledFor:

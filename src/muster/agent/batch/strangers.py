@@ -55,7 +55,7 @@ class Strangers:
         self._welcome = welcome
         self._is_known = is_known
         self._waiting: Dict[int, Stranger] = {}
-        """In the order in which they came."""
+        """Those who have not proven who they are yet, in the order in which they came."""
 
     def accept(self, server: socket.socket) -> None:
         """Take the next connection. `server` does not block."""
@@ -156,7 +156,7 @@ class Strangers:
 
 
 def register(selector: selectors.BaseSelector, fd: int, data: Any) -> None:
-    """Also if the selector has not heard that another file of the same number was closed."""
+    """Works also if the selector has not heard that another file of the same number was closed."""
     if fd in selector.get_map():
         selector.unregister(fd)
     selector.register(fd, selectors.EVENT_READ, data)

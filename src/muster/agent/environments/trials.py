@@ -43,7 +43,7 @@ _IN_IMAGE = (
 
 
 class Trial(NamedTuple):
-    """Either the `prefix` of an environment on the node, or an image with the program of its engine."""
+    """What is tried: the `prefix` of an environment on the node, or an image with the program of its engine."""
 
     prefix: str
     image: str
@@ -78,7 +78,7 @@ class EnvironmentTests:
     def __init__(self, groups: cgroups.Groups) -> None:
         self._groups = groups
         self._users: List[str] = []
-        """Whose tests are under way."""
+        """The users whose tests are under way."""
         self._turn = threading.Lock()
 
     def test(self, one: Trial) -> Dict[str, Any]:

@@ -172,7 +172,7 @@ class Connections:
         self._required(request).read(lambda answer: self._answered(number, answer))
 
     def write(self, request: Mapping[str, Any]) -> None:
-        """As `exec_write`: answered when all was taken, at the latest after a while."""
+        """Does what `exec_write` does: it is answered when all was taken, at the latest after a while."""
         number, connection = request["id"], self._required(request)
         data, is_last = requests.data(request, MOST_INPUT_BYTES), bool(request.get("last"))
         timer = self._loop.call_later(_ANSWER_WITHIN_S, connection.input.tell_waiting)
@@ -193,7 +193,7 @@ class Connections:
         return {}
 
     def close_all(self) -> None:
-        """Also those that are being made now."""
+        """Closes all connections, also those that are being made now."""
         self._generation += 1
         for name in list(self._open):
             self._close(name)

@@ -49,7 +49,7 @@ _NAMESPACES = {
     "mnt": system_calls.NEW_MOUNTS,
     "pid": system_calls.NEW_PROCESSES,
 }
-"""In the order in which they are entered: the first gives the rights for the others."""
+"""The namespaces in the order in which they are entered: the first gives the rights for the others."""
 
 
 class Account(NamedTuple):
@@ -63,7 +63,7 @@ class Entrance(NamedTuple):
 
     env: Dict[str, str]
     account: Optional[Account]
-    """None: it is our own."""
+    """None means our own account."""
     gains_no_rights: bool
     namespaces: Sequence[Tuple[int, int]]
     """Descriptors and kinds."""

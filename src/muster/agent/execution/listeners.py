@@ -49,7 +49,7 @@ def tables() -> List[str]:
 
 
 def own_addresses() -> List[str]:
-    """Where a task is looked for, in this order."""
+    """The addresses at which a task is looked for, in this order."""
     return list(_REACHED)
 
 

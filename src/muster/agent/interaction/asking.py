@@ -33,7 +33,7 @@ def end_input(folder: str, name: str) -> None:
 
 
 def _connected(folder: str, name: str) -> socket.socket:
-    """By way of the folder, because the path of a socket must be short."""
+    """Connects by way of the folder, because the path of a socket must be short."""
     parent = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     holder.settimeout(_ANSWER_WITHIN_S)

@@ -73,7 +73,7 @@ class HolderLink:
 
 
 def for_any_view(kind: str, place: Place) -> HeldInput:
-    """For a command that sees the devices as we do."""
+    """Makes the input of a command that sees the devices as we do."""
     if kind == PIPE:
         return _pipe(place)
     master, slave = terminals.opened()
@@ -85,7 +85,7 @@ def for_any_view(kind: str, place: Place) -> HeldInput:
 
 
 def for_own_view(kind: str, place: Place) -> HeldInput:
-    """For a command that opens its terminal itself."""
+    """Makes the input of a command that opens its terminal itself."""
     if kind == PIPE:
         return _pipe(place)
     arriving, sending = socket.socketpair()

@@ -30,7 +30,7 @@ class Account(NamedTuple):
     groups: Tuple[int, ...]
     name: str
     home: Optional[str]
-    """None for a number without an account, whose home is the task's working folder."""
+    """The home of the account; None for a number without an account, whose home is the task's working folder."""
     secret: str
     """A name that nobody else knows, for folders that only this account may find."""
 

@@ -62,7 +62,7 @@ class Confinement(NamedTuple):
 class Command(NamedTuple):
     folder: str
     log: Optional[str]
-    """None: it has the output of the process that starts it."""
+    """None means that it has the output of the process that starts it."""
     cwd: str
     groups: Sequence[str]
     """The files by which the control groups are entered."""

@@ -31,7 +31,7 @@ class IsolationOrder:
 
 
 def isolation_order(value: Any) -> Optional[IsolationOrder]:
-    """None: the task belongs to the person under whose account this agent runs."""
+    """Returns None if the task belongs to the person under whose account this agent runs."""
     if value is None:
         return None
     if not isinstance(value, dict) or value.get("mode") not in _MODES:

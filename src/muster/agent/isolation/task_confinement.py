@@ -1,4 +1,4 @@
-"""From the order of the server to the confinement of one task: whose it is, what it may see, and its environment."""
+"""Turns the order of the server into the confinement of one task: whose it is, what it may see, its environment."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Isolation(NamedTuple):
 
 
 def isolation_of(order: Optional[IsolationOrder], accounts: Accounts) -> Optional[Isolation]:
-    """None for a task that is not isolated at all."""
+    """Returns None for a task that is not isolated at all."""
     if order is None:
         return None
     needs_account = order.mode == USER or (order.mode == NAMESPACE and os.getuid() == 0)

@@ -33,7 +33,7 @@ class RootFiles(NamedTuple):
 
     contents: Sequence[Tuple[str, Optional[str]]]
     owner: Optional[Tuple[int, int]]
-    """None: the account that makes the view."""
+    """None means the account that makes the view."""
 
 
 def cover(folder: str, binds: Iterable[Bind]) -> None:

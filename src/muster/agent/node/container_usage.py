@@ -29,7 +29,7 @@ class Container(NamedTuple):
 
 
 def find_container(target: Target, current_boot: str) -> Optional[Container]:
-    """None if the container has not come up, or is over. This reads all of /proc."""
+    """Returns None if the container has not come up, or is over. This reads all of /proc."""
     members = find_members([target], current_boot).get(target.task, [])
     stats = [read_stat(pid) for pid in members if is_first_of_namespace(pid)]
     living = [stat for stat in stats if stat is not None and not stat.dead]

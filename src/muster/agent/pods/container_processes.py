@@ -40,7 +40,7 @@ def others() -> List[int]:
 
 
 def _kill_later(grace_s: float) -> None:
-    """In a process of its own, which holds nothing of the connection."""
+    """Kills from a process of its own, which holds nothing of the connection."""
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)

@@ -18,7 +18,7 @@ def write_json(path: str, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: str) -> Optional[Dict[str, Any]]:
-    """None when it is missing or cannot be what we wrote."""
+    """Returns None if the file is missing or cannot be what we wrote."""
     try:
         with open(path, "rb") as file:
             value = json.loads(file.read().decode("utf-8"))

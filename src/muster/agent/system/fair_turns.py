@@ -28,7 +28,7 @@ class FairTurns:
         self._kept_free = kept_free
         self._running: Counter[str] = Counter()
         self._waiting: Dict[str, Deque[Tuple[Work, Done]]] = {}
-        """By owner, in the order in which they are served."""
+        """The work that waits of each owner, in the order in which they are served."""
 
     def run(self, owner: str, work: Work, done: Done) -> None:
         """Run `work` on another thread when it is the owner's turn, then `done` with its future on the loop's."""

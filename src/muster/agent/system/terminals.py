@@ -15,7 +15,7 @@ ROWS, COLUMNS = 24, 80
 
 
 def opened(rows: int = ROWS, columns: int = COLUMNS) -> Tuple[int, int]:
-    """Both ends, of which the second is for the command."""
+    """Opens a terminal and returns both its ends, of which the second is for the command."""
     master, slave = os.openpty()
     set_size(slave, rows, columns)
     return master, slave
@@ -42,7 +42,7 @@ def send_descriptor(control: socket.socket, descriptor: int) -> None:
 
 
 def received_descriptor(control: socket.socket) -> Optional[int]:
-    """None if the other side has hung up without sending one."""
+    """Returns None if the other side has hung up without sending one."""
     try:
         _, ancillary, _, _ = control.recvmsg(1, socket.CMSG_LEN(array.array("i").itemsize))
     except OSError:

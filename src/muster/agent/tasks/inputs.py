@@ -31,7 +31,7 @@ def place(reference: InputRef, content: str, work: str) -> None:
 
 
 def make_readable_by_all(folder: str) -> None:
-    """For a task under another account, to whom only the name of the folder is known."""
+    """Makes a folder readable for a task under another account, to whom only the name of the folder is known."""
     _each_below(folder, lambda path, mode: os.chmod(path, _READABLE_X if mode & _ANY_X else _READABLE))
     os.chmod(folder, _READABLE_X)
 

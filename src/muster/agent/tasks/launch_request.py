@@ -33,7 +33,7 @@ _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,159}\Z")
 
 @dataclass(frozen=True)
 class PackageRef:
-    """Without a path it is what the server sent to this node before."""
+    """A package by its digest. Without a path, it is what the server sent to this node before."""
 
     digest: str
     path: Optional[str]

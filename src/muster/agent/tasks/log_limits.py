@@ -215,5 +215,5 @@ def _read(record: int) -> Dropped:
 
 
 def _write(record: int, dropped: Dropped) -> None:
-    """Always of the same length, over what is there: it needs no space, and is never half there."""
+    """Writes over what is there, always as many bytes: this needs no space, and the record is never half there."""
     os.pwrite(record, b"%019d %019d\n" % dropped, 0)

@@ -34,7 +34,7 @@ class Masks:
         self.margin = longest - 1
         """How many bytes before and after a piece decide about what is masked in it."""
         self.lock = threading.Lock()
-        """Held by who masks a file where it lies, and by who reads from it meanwhile."""
+        """It is held by whoever masks a file where it lies, and by whoever reads from the file meanwhile."""
 
     def masked(self, data: bytes) -> bytes:
         """Masks every part that is found, also where parts overlap."""

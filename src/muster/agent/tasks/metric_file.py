@@ -24,7 +24,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def module_archive() -> bytes:
-    """Where `import muster` finds it in a task if Muster is not installed there."""
+    """The archive in which `import muster` finds the module in a task if Muster is not installed there."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         info = zipfile.ZipInfo(_SOURCE, _OLDEST)

@@ -102,7 +102,7 @@ def record_exit(folder: str, code: int) -> None:
 
 
 def record_rusage(folder: str, used: Rusage) -> None:
-    """Before the exit is recorded, so that whoever finds that record finds this one, too."""
+    """Writes this before the exit is recorded, so that whoever finds that record finds this one, too."""
     _create(os.path.join(folder, RUSAGE), "{:.6f} {}".format(used.cpu_s, used.largest_bytes))
 
 

@@ -41,7 +41,7 @@ class Setups:
         self._trash = os.path.join(root, _TRASH)
         self._is_tidying = False
         self._sizes: Dict[str, Tuple[int, int]] = {}
-        """By entry, when its content last changed, and the bytes that it had then."""
+        """When the content of each entry last changed, and the bytes that it had then."""
         os.makedirs(self._folder, 0o700, exist_ok=True)
 
     def provide(self, uid: str, order: SetupOrder, account: Optional[Account]) -> None:
@@ -153,7 +153,7 @@ class Setups:
 
 
 def make_in_task_folder(uid: str, order: SetupOrder) -> None:
-    """For a task of the task helper, which gives all of it to the account. The agent only reads the state there."""
+    """Makes the folders for the task helper, which gives them to the account. The agent only reads the state there."""
     for folder in (os.path.join(order.entry, CONTENT), os.path.join(order.entry, TASKS, uid)):
         os.makedirs(folder, 0o755, exist_ok=True)
 

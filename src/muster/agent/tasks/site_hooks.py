@@ -88,7 +88,7 @@ class SiteHooks:
             run()
 
     def _run(self, script: Script, variables: Mapping[str, str], ended: Callable[[ScriptEnd], None]) -> None:
-        """On a thread of its own: a script that hangs must not keep others from the few threads of the loop."""
+        """Runs it on a thread of its own: a script that hangs must not keep others from the few threads of the loop."""
 
         def work() -> None:
             self._is_swept.wait(_SWEEP_WITHIN_S)

@@ -83,7 +83,7 @@ def to_json(used: Used) -> Dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> Optional[Used]:
-    """None if it is not what `to_json` wrote: another version of the agent may have, or the task itself."""
+    """Returns None if this is not what `to_json` wrote: another version of the agent may have, or the task itself."""
     try:
         gpus = [dict(gpu) for gpu in value["gpus"]]
         plain = {key: known for key, known in value.items() if key != "gpus"}

@@ -24,7 +24,7 @@ class HealthChecks:
         self._settings = settings
         self._agents = agents
         self._problems: dict[str, dict[HealthCheck, str]] = {}
-        """By node and check, why the check failed, or an empty text if it passed."""
+        """Why each check of each node failed, or an empty text if it passed."""
         self._loops: dict[str, asyncio.Task[None]] = {}
 
     def ready(self, agent: AgentNode) -> None:

@@ -151,7 +151,7 @@ class PoolIsolation:
         return None if order is None else {**order, "folders": _visible_folders(self._settings(), owner, shown)}
 
     async def account_order(self, agent: AgentNode, owner: str) -> dict[str, Any] | None:
-        """Under which account the agent acts for this user. None if it is the agent's own. Raises BackendError."""
+        """The account under which the agent acts for this user; None if it is the agent's own. Raises BackendError."""
         if owner == self._own_user:
             return None
         if problem := self._problem(agent):

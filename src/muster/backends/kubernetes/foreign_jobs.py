@@ -34,7 +34,7 @@ _STATES = {
     "Terminated": "Cancelled",
     "Aborted": "Cancelled",
 }
-"""By the phase, in the words of this operator and of paddle-operator. A job without a phase has not been looked at."""
+"""The state for each phase of this operator and of paddle-operator. A job without a phase has not been looked at."""
 _SPEAKING = ("Queued", "Held", "Starting", "Failed")
 """The states for which the conditions have an explanation."""
 

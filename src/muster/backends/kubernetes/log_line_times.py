@@ -23,7 +23,7 @@ class LineTimes:
         self._stamp, self._length = stamp, length
 
     def write(self) -> None:
-        """On a full disk the mark is left out: the log is as good without it."""
+        """Leaves the mark out on a full disk: the log is as good without it."""
         if not self._stamp:
             return
         with suppress(OSError):

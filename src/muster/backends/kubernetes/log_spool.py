@@ -42,7 +42,7 @@ class LogSpool:
         self.has_ended = asyncio.Event()
         """Set when the task has ended, so that nothing more will be written than what is written already."""
         self.rest_until = 0.0
-        """Until when, on the clock of the event loop, readers wait for the rest of the log of an ended task."""
+        """The time, by the event loop's clock, until which readers wait for the rest of the log of an ended task."""
         self.is_complete = asyncio.Event()
         """Set when all that the task wrote is here, or as much as there will ever be."""
         self.masks = Masks(())
@@ -202,7 +202,7 @@ class LogSpool:
         self._grown = asyncio.Event()
 
     def _write_cursor(self) -> None:
-        """On a full disk the former one stays: what came after it is fetched again."""
+        """Leaves the former cursor there on a full disk: what came after it is fetched again."""
         self._times.write()
         cursor: dict[str, Any] = {"size": self.size, "last": self._last, "repeats": self._since_last}
         if self.dropped is not None:

@@ -21,7 +21,7 @@ from muster.lib.file_tails import tail_offset
 from muster.ports.capabilities import LogChunk, TaskRef
 
 _REST_WAIT_S = 30.0
-"""For how long after a task's end readers wait for the rest of its log."""
+"""The time after a task's end for which readers wait for the rest of its log."""
 _COPY_BYTES = 1 << 20
 
 

@@ -35,7 +35,7 @@ class Scheduling(StrEnum):
 @dataclass(frozen=True, slots=True)
 class KubernetesOptions:
     kubeconfig: Path | None = None
-    """None: the account of the pod in which the server runs."""
+    """None means the account of the pod in which the server runs."""
     context: str | None = None
     namespace: str | None = None
     """The namespace of all tasks, or a template with `{user}`. None: the namespace of the kubeconfig."""
@@ -55,7 +55,7 @@ class KubernetesOptions:
     scheduler: str | None = None
     security_context: Mapping[str, Any] = field(default_factory=dict)
     volumes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By the name of a folder, where its files are: a volume source as a pod has it."""
+    """The volume in which the files of each named folder are: a volume source as a pod has it."""
     gpu_resources: tuple[str, ...] = (NVIDIA, AMD)
     gpu_models: Mapping[str, str] = field(default_factory=dict)
     """How Muster calls the GPUs that a label of a node names."""
@@ -65,7 +65,7 @@ class KubernetesOptions:
     shows_foreign_jobs: bool = False
     """Whether PaddleJobs that this server has not made are shown."""
     foreign_namespaces: tuple[str, ...] = ()
-    """Where they are looked for; all namespaces if there are none."""
+    """The namespaces in which they are looked for; none means all."""
 
     @property
     def is_per_user(self) -> bool:

@@ -102,7 +102,7 @@ def _template(gang: Gang, tasks: Sequence[Task], pod: Mapping[str, Any]) -> dict
 
 
 def _variables(gang: Gang, task: Task, given: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Without what the operator sets, unless the user has set it."""
+    """The variables without those that the operator sets, unless the user has set them."""
     spec = gang.spec
     own = {*spec.env, *spec.role(task.role).env}
     theirs = RECIPES[Framework.PADDLE].environment(gang)(task).keys() - own

@@ -40,7 +40,7 @@ def handle_of(pod: Mapping[str, Any]) -> str:
 
 
 def handle(namespace: str, name: str) -> str:
-    """By what Muster knows a pod again."""
+    """The text by which Muster finds a pod again."""
     return f"{namespace}/{name}"
 
 

@@ -34,7 +34,7 @@ class Right:
     resource: Resource
     verbs: tuple[str, ...]
     namespace: str | None
-    """None: in all namespaces, or for what is in none."""
+    """None means in all namespaces, or for what is in none."""
     without: str
     """What follows if it is missing."""
     subresource: str = ""

@@ -29,7 +29,7 @@ class TaskTable:
     """How long a node may fail to pull the image of a task before the task is given up."""
     clock: Callable[[], float] = time.time
     pulling: dict[str, float] = field(default_factory=dict)
-    """Since when nodes fail to pull the images of tasks."""
+    """The times since which nodes have failed to pull the images of tasks."""
 
     def observation(self, pod: Mapping[str, Any], lost_node: str = "") -> Observation | None:
         """What the pod says about its task; None for a task that is settled."""

@@ -51,7 +51,7 @@ class UsageSource(Protocol):
 class MetricsApi:
     connection: Connection
     namespace: str | None
-    """Where tasks run; None: in many namespaces."""
+    """The namespace in which tasks run; None if there are many."""
     labels: str
     """The selector of the pods of tasks."""
 

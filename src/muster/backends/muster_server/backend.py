@@ -51,7 +51,7 @@ _WATCH_S = 25.0
 _BETWEEN_ANSWERS_S = 0.02
 """What happens in quick succession there is heard of together."""
 _REST = 10.0
-"""For how many times as long as an answer kept the server busy, nothing more is asked."""
+"""After an answer, nothing more is asked for this many times the time that it kept the server busy."""
 _LOOK_WAIT_S = 3.0
 _HIDDEN = "***"
 
@@ -82,9 +82,9 @@ class OtherServerBackend:
         self._looked_at = 0.0
         self._view = ServerView(self.cluster)
         self._handed: dict[str, str] = {}
-        """By gang, jobs that were handed on and need not be in the last list yet."""
+        """The job of each gang that was handed on and need not be in the last list yet."""
         self._told: dict[str, Observation] = {}
-        """By task, what the last answer said."""
+        """What the last answer said of each task."""
         self._settled: set[str] = set()
         """Tasks of which nobody wants to know more."""
         self._use(OtherServer(other_server_options(settings)))
@@ -405,7 +405,7 @@ class OtherServerBackend:
             self._spawn_once(f"let go {job.id}", partial(self._let_go, job.id))
 
     async def _let_go(self, job: str) -> None:
-        """If it is not heard, it is said again with the next list that still has the job."""
+        """Lets a job go. If the other server does not hear it, it is told with the next list that still has the job."""
         with suppress(MusterError):
             await self._server.request("DELETE", f"/jobs:handed-on/{job}")
             self._drop(job)

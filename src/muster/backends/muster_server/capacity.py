@@ -21,7 +21,7 @@ class Place:
 
     physical: str
     virtual: ToldVirtualCluster | None = None
-    """None if jobs go to the physical cluster itself."""
+    """The virtual cluster that jobs go to; None if they go to the physical cluster itself."""
 
 
 def find_place(name: str, virtual: Sequence[ToldVirtualCluster], physical: Sequence[ToldCluster]) -> Place | str:

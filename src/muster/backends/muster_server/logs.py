@@ -93,7 +93,7 @@ class OtherLogs:
 
 
 def _read(answer: Answer) -> LogChunk | None:
-    """None if it is something else."""
+    """Returns None if the answer is something else."""
     offset, size = (_number(answer.headers.get(f"Muster-Log-{name}", "")) for name in ("Offset", "Size"))
     dropped = answer.headers.get("Muster-Log-Dropped")
     missing = _range(dropped, size) if dropped else None

@@ -14,7 +14,7 @@ from muster.ports.capabilities import AttemptPoints, TaskRef
 
 _MOST_NAMES = 1000
 _MOST_POINTS = 10_000
-"""Of one curve in one answer."""
+"""The most points of one curve in one answer."""
 _CURVES_AT_ONCE = 5
 """So many of them have all their points in one answer."""
 _OVER_WITHIN_S = 15.0
@@ -28,7 +28,7 @@ class OtherMetrics:
         self._server, self._find = server, find
 
     async def newer(self, task: TaskRef, known: Sequence[MetricSeries]) -> AsyncGenerator[AttemptPoints]:
-        """From the last step on that is known. What comes later with an earlier step is found at the end."""
+        """Yields points from the last known step on. What comes later with an earlier step is found at the end."""
         last = {one.name: one.last.step for one in known}
         async for found in self._read(await self._find(task), known, last.get):
             yield found

@@ -56,7 +56,7 @@ class OtherJob:
 
 
 def read_jobs(items: Sequence[ToldJob]) -> dict[str, OtherJob]:
-    """By the key of the gang. They come newest first, and the first one counts: others are copies that people made."""
+    """Reads the job of each gang. The newest come first, and the first counts: others are copies that people made."""
     found = (OtherJob(item) for item in items)
     return {job.key: job for job in found}
 

@@ -18,7 +18,7 @@ class PackageTransfer:
     def __init__(self, server: OtherServer) -> None:
         self._server = server
         self._sending: dict[str, tuple[int, int]] = {}
-        """By digest, how much of those that are on their way has been sent, and how much there is."""
+        """How much of each archive on its way has been sent, and how much there is, by its digest."""
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def ensure(self, digest: str, path: Path) -> None:

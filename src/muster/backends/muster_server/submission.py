@@ -17,7 +17,7 @@ _DECIDED_HERE = Completion(min_failed=None, min_succeeded=None)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """From whom jobs come, and to whom."""
+    """The way that jobs go: from whom they come, and to whom."""
 
     own: str
     """The installation of this server."""

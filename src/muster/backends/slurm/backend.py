@@ -255,7 +255,7 @@ class SlurmBackend:
         return "" if self._view.pool is not None else self._problem
 
     async def look(self, max_age_s: float = _LOOK_AFTER_S) -> None:
-        """While Slurm is away, it is looked for anyway."""
+        """Asks Slurm again if what is known is older than this. While Slurm is away, it is looked for anyway."""
         if self._view.pool is None or not self._pace.is_old(max_age_s):
             return
         if self._refreshing is None or self._refreshing.done():

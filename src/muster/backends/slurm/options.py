@@ -19,7 +19,7 @@ class Order(StrEnum):
 
 
 class SubmitAs(StrEnum):
-    """Whose jobs they are in Slurm."""
+    """Says under whose account jobs are in Slurm."""
 
     SERVICE = "service"
     """Those of the account that the agent on the login node runs under."""

@@ -79,7 +79,7 @@ class SlurmUsage:
 
 
 def read_sample(told: Any, before: Sample | None, now: float) -> Sample | None:
-    """None if it is not one, or the one before."""
+    """Returns None if this is no sample, or the one before."""
     if not isinstance(told, Mapping) or not isinstance(told.get("task"), Mapping):
         return None
     at, task = _number(told.get("at")), told["task"]

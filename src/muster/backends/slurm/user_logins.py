@@ -44,7 +44,7 @@ class UserLogin:
 @dataclass(frozen=True, slots=True)
 class UserLogins:
     patterns: Mapping[str, LoginPattern] = field(default_factory=dict)
-    """By user, and by `*` for all others."""
+    """The pattern of each user, and with the name `*` that of all others."""
 
     def of(self, owner: str, service: Login | None, root: str) -> UserLogin | None:
         """None if the user has no login: the file names none, or there is no such key. `root` may contain `${owner}`

@@ -253,7 +253,7 @@ def _chosen(names: Sequence[str], is_all: bool) -> dict[Deployment, list[Address
 
 
 def _found(name: str) -> tuple[Deployment, Instance]:
-    """By its address, or by the name of its folder."""
+    """Finds a receiver by its address, or by the name of its folder."""
     all_of_them = [(one, instance) for one in Register.of_account().deployments() for instance in one.instances()]
     for deployment, instance in all_of_them:
         if name.lower() in (instance.name, instance.address.folder):

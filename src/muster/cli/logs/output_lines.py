@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from muster.cli.logs.cells import COLOUR, Row, restyled
 
 LONGEST_LINE = 64 * 1024
-"""In characters. A longer line is printed in parts, and cannot be redrawn as a whole."""
+"""The length in characters beyond which a line is printed in parts, and cannot be redrawn as a whole."""
 _MOST_ROWS = 64
 _CALM_LINES = 200
-"""After so many lines without a movement up, lines are final again as soon as they end."""
+"""After this many lines without a movement up, lines are final again as soon as they end."""
 _TAB = 8
 _MOVE = r"\x1b\[(?:[0-9]{0,4}[ABCDEFGK]|0?J|\?25[lh])"
 _MOVING = re.compile(rf"[\r\x08]|{_MOVE}")

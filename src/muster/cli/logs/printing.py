@@ -23,7 +23,7 @@ from muster.client.handles import LogChunk
 
 
 class Destination(Protocol):
-    """Where lines go."""
+    """The place to which lines are printed."""
 
     def write(self, lines: str) -> None:
         """Prints text that ends with a newline, unless it is the end of the output or part of a long line."""

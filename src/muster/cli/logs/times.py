@@ -25,5 +25,5 @@ def parse_time(text: str, now: datetime) -> datetime:
 
 
 def shown_time(at: datetime | None) -> str:
-    """To a second, in the zone of the reader, as it is known no better."""
+    """Shows a time in the zone of the reader, to a second, as it is known no better."""
     return "" if at is None else at.astimezone().isoformat(timespec="seconds")

@@ -23,7 +23,7 @@ _CORE_CHARACTERS = 9
 
 
 def node_lines(node: Raw, history: Sequence[Raw], width: int | None) -> list[str]:
-    """With `width`, no line is longer."""
+    """Describes the usage of a node. With `width`, no line is longer."""
     usage = usage_of(node)
     lines = usage_table(node_usage_columns({}), [node], width)
     if not usage:

@@ -54,7 +54,7 @@ def member_columns(params: Sequence[str], metric: str) -> list[Column[MemberView
 
 
 def param_columns(params: Sequence[str]) -> list[Column[Any]]:
-    """For members that are not made yet."""
+    """The columns with the params of members that are not made yet."""
     return [_param_of_mapping(name) for name in params]
 
 

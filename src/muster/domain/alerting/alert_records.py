@@ -166,7 +166,7 @@ def _worded(record: AlertRecord, condition: Condition) -> AlertRecord:
 def _moved(
     record: AlertRecord, condition: Condition | None, rule: AlertRule | None, now: float, is_unknown: IsUnknown
 ) -> AlertRecord | None:
-    """None if it was pending and is over."""
+    """Returns None if the alert was pending and is over."""
     if rule is not None and condition is not None:
         return _continued(record, condition, rule, now)
     if rule is not None and is_unknown(record.rule, record.subject):

@@ -43,7 +43,7 @@ class QuietHours:
 
 
 def quiet_hours(text: str) -> QuietHours:
-    """From `22:00-07:00`. Raises ValueError."""
+    """Reads quiet hours such as `22:00-07:00`. Raises ValueError."""
     begin, dash, end = text.partition("-")
     if not dash:
         raise ValueError("must look like 22:00-07:00")

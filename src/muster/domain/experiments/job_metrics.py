@@ -22,9 +22,9 @@ class MetricLimits:
     """How much is kept of one job. What comes beyond the limits is left out of the curves, and counted."""
 
     names: int = 500
-    """In each attempt."""
+    """The most names of metrics in each attempt."""
     points: int = 200_000
-    """In all attempts together."""
+    """The most points in all attempts together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def point_problems(point: MetricPoint, path: str) -> list[Problem]:
 
 
 def thinned(points: Sequence[MetricPoint], most: int) -> list[MetricPoint]:
-    """At most so many points of a curve, evenly chosen, with the first and the last."""
+    """Returns at most this many points of a curve, evenly chosen, with the first and the last."""
     if len(points) <= most:
         return list(points)
     if most < 2:

@@ -23,7 +23,7 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a model comes from. It is copied from the job, which may be deleted earlier than the model."""
+    """The origin of a model. It is copied from the job, which may be deleted earlier than the model."""
 
     job_id: str
     job: str

@@ -75,11 +75,11 @@ class Run:
     """Those of the spec, and those that the program noted."""
     tags: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, RunMetric] = field(default_factory=dict)
-    """By name, of the newest attempt that has reported it."""
+    """Each metric by its name, of the newest attempt that has reported it."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Empty if many are read."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """If many are read, those that say which commit the code is."""
+    """The labels; if many runs are read, only those that say which commit the code is."""
     running_since: float | None = None
     """When its current attempt began to run; None if it does not run."""
 
@@ -122,7 +122,7 @@ class Value(StrEnum):
 
 
 def value_of(run: Measured, metric: str, goal: Goal, which: Value = Value.BEST) -> float | None:
-    """None if the run has no such metric, or no finite value of it."""
+    """Returns None if the run has no such metric, or no finite value of it."""
     series = run.metrics.get(metric)
     if series is None:
         return None
@@ -136,7 +136,7 @@ class BestOfGroup:
     """The best of all runs with one value of a parameter."""
 
     group: Param | None
-    """None for runs that do not have the parameter."""
+    """The value of the parameter; None for runs that do not have it."""
     runs: int
     best: Measured
     value: float

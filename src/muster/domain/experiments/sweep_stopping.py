@@ -62,7 +62,7 @@ def _last_rung(rule: StopEarly, step: int) -> int | None:
 
 
 def _diverged(curve: Curve, others: Collection[float]) -> str:
-    """While all are like that, none is worse than another."""
+    """Says why a member without a finite value is stopped. While all are like that, none is worse than another."""
     if not any(math.isfinite(value) for value in others):
         return ""
     step, value = curve[-1]

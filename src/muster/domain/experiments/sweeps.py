@@ -131,7 +131,7 @@ class SweepPlan:
         return {**found, SEED: self.seeds[repeat]} if self.seeds else found
 
     def longest_values(self) -> dict[str, ParamValue]:
-        """For each param the value with the longest text, for checks of sizes."""
+        """Returns the value of each param with the longest text, for checks of sizes."""
         found: dict[str, list[ParamValue]] = {name: [] for name in self.names}
         for name, values in self.grid:
             found[name] += values
@@ -206,7 +206,7 @@ class MemberValue:
     attempt: int
     value: float | None
     step: int | None
-    """At which it had the best value."""
+    """The step at which it had the best value."""
     points: int
     last_step: int
     has_diverged: bool = False

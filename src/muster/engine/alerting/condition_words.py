@@ -80,6 +80,6 @@ _NEEDS_ACTION_ZH: Mapping[str, str] = {
     "held": "作业 {name} 已被挂起，不会自行恢复",
 }
 CONDITIONS: Mapping[str, Mapping[Check, Told]] = {"zh": _CONDITIONS_ZH}
-"""By language."""
+"""The words for each condition, by language."""
 NEEDS_ACTION: Mapping[str, Mapping[str, str]] = {"zh": _NEEDS_ACTION_ZH}
-"""By language, why a job does not start until somebody acts, by the codes of reasons."""
+"""The words, by language and code of a reason, for why a job does not start until somebody acts."""

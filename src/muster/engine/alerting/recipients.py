@@ -39,7 +39,7 @@ async def webhook_address(context: Context, user_id: str, secret: str) -> str | 
 
 
 async def recipients(context: Context) -> Mapping[str, Recipient]:
-    """By the name of the user; empty if nobody has settings."""
+    """The recipients by the names of users; empty if nobody has settings."""
     settings = {one.user_id: one for one in await context.store.notice_settings()}
     if not settings:
         return {}

@@ -68,7 +68,7 @@ class Rounds:
         self._context = context
         self._steady = steady
         self._ahead_s: float | None = None
-        """By how much the wall clock was ahead of the steady one in the last round."""
+        """The seconds by which the wall clock was ahead of the steady one in the last round."""
         self._source = source
         self._wake_sending = wake
         self._records: dict[str, AlertRecord] = {}

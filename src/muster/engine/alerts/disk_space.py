@@ -13,7 +13,7 @@ _LITTLE_BYTES = 2 << 30
 def disk_alert(
     kind: AlertKind, subject: Subject, what: str, used_bytes: int, total_bytes: int, *, concerns_me: bool
 ) -> Alert | None:
-    """None if there is room, or if nothing is known."""
+    """Returns None if there is room, or if nothing is known."""
     free_bytes = total_bytes - used_bytes
     if not total_bytes or used_bytes < total_bytes * _FULL or free_bytes > _ENOUGH_BYTES:
         return None

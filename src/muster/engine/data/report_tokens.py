@@ -58,7 +58,7 @@ def _name(attempt: int) -> str:
 
 
 def _packed(sealed: str) -> str:
-    """Without characters that a header or a shell might take for something else."""
+    """Encodes without characters that a header or a shell might take for something else."""
     return base64.urlsafe_b64encode(sealed.encode()).decode()
 
 

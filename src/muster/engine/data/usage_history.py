@@ -66,7 +66,7 @@ class UsageHistory:
                 self._recorded.pop(attempt, None)
 
     async def of_attempt(self, job: Job, attempt: int) -> dict[str, UsageSeries]:
-        """By id of the task. Empty if nothing was measured, or if it was removed with the job's logs."""
+        """The usage of each task by its id; empty if none was measured, or if it was removed with the job's logs."""
         recorded = self._recorded.get((job.id, attempt))
         if recorded is not None:
             return recorded.series

@@ -58,7 +58,7 @@ class Accounts:
         self._changing = asyncio.Lock()
         """Held from the check that an admin is left until the change is stored."""
         self._known: dict[str, tuple[Principal, float]] = {}
-        """By hash of the secret, the user of a token and when it was looked up."""
+        """The user of each token and when it was looked up, by the hash of the secret."""
         self._used: dict[str, float] = {}
 
     async def authenticate(self, secret: str) -> Principal:

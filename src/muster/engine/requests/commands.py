@@ -233,7 +233,7 @@ async def retry(
 
 
 def _own_labels(spec: JobSpec) -> dict[str, str]:
-    """Without the one by which another server finds the job, which is not to find its copies."""
+    """The labels without the one by which another server finds the job, which is not to find its copies."""
     return {name: value for name, value in spec.labels.items() if name != HANDED_ON}
 
 

@@ -297,7 +297,7 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
 
 
 async def _stops(context: Context, job: Job) -> dict[int, str]:
-    """By attempt, why it was stopped."""
+    """Returns why each attempt was stopped."""
     events = await context.store.events(job_id=job.id, prefix="job.stopping", limit=_MOST_STOPS)
     return {int(event.data["attempt"]): str(event.data.get("reason") or "") for event in events}
 

@@ -16,7 +16,7 @@ from muster.ports.foreign_jobs import ForeignJob
 from muster.ports.store import JobFilter, Page
 
 SEPARATOR = ":"
-"""Between the parts of an id. The names of Muster's own jobs cannot contain it."""
+"""It stands between the parts of an id. The names of Muster's own jobs cannot contain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def refusal(found: Found) -> Conflict:
 
 
 def unreadable(found: Found) -> Conflict:
-    """For what Muster could only tell about its own jobs."""
+    """The refusal to tell what Muster could only tell about its own jobs."""
     message = f"{found.id} was made with {found.job.made_with}: only its state and its explanation are shown here"
     return Conflict(message, hint=f"its logs: {found.job.read_with}")
 

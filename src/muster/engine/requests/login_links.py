@@ -9,7 +9,7 @@ from muster.lib.clock import Clock, wall_clock
 from muster.lib.one_time import OneTime
 
 LINK_S = 300.0
-"""Also of links to pages of jobs. The command line says how long they are good."""
+"""The life of a link, also to a page of a job. The command line says how long links are good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class LoginLinks:
         return self._links.put(_Link(user.name, user.id, until), user.name)
 
     def owner(self, ticket: str) -> str | None:
-        """Whom the link logs in, if it is still good."""
+        """Returns the user whom the link logs in, if it is still good."""
         link = self._links.look(ticket)
         return None if link is None else link.user
 

@@ -212,7 +212,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _text(value: object) -> str:
-    """As Python's clients send it."""
+    """Writes a value as Python's clients send it."""
     return str(value)
 
 

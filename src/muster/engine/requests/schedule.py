@@ -53,7 +53,7 @@ def _live(context: Context, window: ReportWindow, clusters: set[str]) -> Iterato
 
 
 def _span(entry: Entry, task: Task) -> TaskSpan | None:
-    """None for a task that has no node yet."""
+    """Returns None for a task that has no node yet."""
     began_at = task.started_at
     if began_at is None and isinstance(task.state, TaskLaunching | TaskPreparing):
         began_at = task.state.since
@@ -104,7 +104,7 @@ class LookAhead:
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._copies: dict[str, _Copied] = {}
         self._known: dict[str, tuple[_Copied, list[ExpectedStart]]] = {}
-        """By cluster, the starts, and of which copy they are."""
+        """The expected starts of each cluster, and of which copy they are."""
         self._supposing = asyncio.Lock()
 
     async def expected(self, context: Context, cluster: str) -> list[ExpectedStart]:

@@ -31,7 +31,7 @@ class Simulations:
 
     simulator: Simulator | None = None
     _known: dict[str, Simulation] = field(default_factory=dict)
-    """By id, oldest first."""
+    """The simulations by their ids, oldest first."""
     _tasks: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
     """Those that run."""
 

@@ -21,7 +21,7 @@ class JobData:
 class KeptData:
     def __init__(self) -> None:
         self._jobs: dict[str, dict[str, JobData]] = defaultdict(dict)
-        """By owner and by job."""
+        """The data that is kept of each job, by owner and job."""
         self._logs: Counter[str] = Counter()
         self._outputs: Counter[str] = Counter()
         self._unmeasured: dict[str, Job] = {}

@@ -12,7 +12,7 @@ _AT_ONCE = 8
 
 @dataclass(slots=True)
 class LateTasks:
-    """By cluster, so that one that reports very much delays no other."""
+    """What is left to do of each cluster, so that one that reports very much delays no other."""
 
     _waiting: defaultdict[str, dict[str, Observation]] = field(default_factory=lambda: defaultdict(dict))
     _workers: Counter[str] = field(default_factory=Counter)
@@ -29,7 +29,7 @@ class LateTasks:
         return True
 
     def take(self, cluster: str) -> Observation | None:
-        """None if nothing is left, with which the worker ends."""
+        """Returns None if nothing is left, with which the worker ends."""
         waiting = self._waiting[cluster]
         if waiting:
             return waiting.pop(next(iter(waiting)))

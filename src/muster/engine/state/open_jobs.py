@@ -31,7 +31,7 @@ class Entry:
     may_start: bool = True
     """False while it waits for other jobs."""
     tracking_urls: dict[str, str] = field(default_factory=dict)
-    """By task, where it says that the job can be followed."""
+    """The address at which each task says that the job can be followed."""
 
     def current_tasks(self) -> list[Task]:
         return sorted(self.tasks.values(), key=lambda task: task.rank)

@@ -11,7 +11,7 @@ Attempt = tuple[str, int]
 @dataclass(slots=True)
 class RecordedUsage:
     series: dict[str, UsageSeries] = field(default_factory=dict)
-    """By id of the task."""
+    """The usage of each task, by its id."""
     seen: dict[str, float] = field(default_factory=dict)
     """When the last sample of each task was taken."""
     saved_at: float = 0.0

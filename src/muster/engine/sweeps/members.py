@@ -19,7 +19,7 @@ from muster.ports.store import Change
 MOST_AT_ONCE = 250
 """Members of one transaction: as many as are written while a single job would wait some ten milliseconds for it."""
 _APART_S = 1e-6
-"""Between the creation of two members, so that they are listed and started in order."""
+"""The time between the creation of two members, so that they are listed and started in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class Delivery:
         return await self._store.count_log_records()
 
     async def _wait_for_more(self) -> None:
-        """Also without news, look now and then: the rows of another server's term may have been left."""
+        """Waits for news, and looks now and then without any: the rows of another server's term may have been left."""
         try:
             async with asyncio.timeout(_LOOK_AGAIN_S):
                 await self._new.wait()

@@ -26,7 +26,7 @@ PEERS = "batch.paddlepaddle.org/peers"
 """An annotation on pods and ConfigMaps: a digest of who the peers are. A pod's container starts once it is there."""
 VARIABLE_PREFIX = "env.batch.paddlepaddle.org/"
 _FORMAT = 1
-"""To be increased when the variables of running pods have to be written again."""
+"""This number is increased when the variables of running pods have to be written again."""
 _SHARED = (
     "PADDLE_PSERVERS_IP_PORT_LIST",
     "PADDLE_TRAINER_ENDPOINTS",

@@ -56,7 +56,7 @@ class PodView:
 
 
 def read_pod(raw: Object) -> PodView | None:
-    """None if the labels or the name are not those that the operator gives."""
+    """Returns None if the labels or the name are not those that the operator gives."""
     labels, (_, name) = labels_of(raw), key_of(raw)
     index, attempt = name.rpartition("-")[2], labels.get(ATTEMPT, "")
     if RES_TYPE not in labels or not (index.isdigit() and attempt.isdigit()):

@@ -38,7 +38,7 @@ class Footprint:
 
 
 def footprint(raw: Object) -> Footprint | None:
-    """None of a pod that has ended."""
+    """Returns None for a pod that has ended."""
     metadata, spec, status = raw.get("metadata") or {}, raw.get("spec") or {}, raw.get("status") or {}
     if status.get("phase") in _ENDED:
         return None
@@ -98,7 +98,7 @@ class Room:
         return self._pods.get(key)
 
     def put_pod(self, key: Key, found: Footprint | None) -> None:
-        """None of a pod that has ended or is gone."""
+        """Takes note of a pod; `found` is None if it has ended or is gone."""
         before = self._pods.pop(key, None)
         self.unschedulable.discard(key)
         if found is not None:

@@ -6,7 +6,7 @@ from muster.scheduling.ordering.vc_settings import VcSettings
 from muster.scheduling.timers import Timer, Timers
 
 PROTECTED_S = 3600.0
-"""For so long a job that had aged keeps the priority that it aged to."""
+"""The time for which a job that had aged keeps the priority that it aged to."""
 
 
 class RunningRanks:

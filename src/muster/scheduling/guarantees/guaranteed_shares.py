@@ -28,7 +28,7 @@ class Guarantees:
         self.cells: dict[str, NodeIndex] = {}
         """The cells of each virtual cluster that is guaranteed anything."""
         self.indexes: dict[str, PreemptionIndex] = {}
-        """For each of them, which of its own jobs would have to give up their guaranteed slots."""
+        """For each virtual cluster, which of its own jobs would have to give up their guaranteed slots."""
         self._allocations = allocations
         self._by_job = allocations.by_job
         self._needs = needs

@@ -15,16 +15,16 @@ LaneKey = tuple[str, int, str, int]
 
 
 class Kind(IntEnum):
-    """When a lane is worth a look."""
+    """Says when a lane is worth a look."""
 
     INTERRUPTING = 0
-    """If slots are free, or a running job has a worse rank."""
+    """It is worth one if slots are free, or a running job has a worse rank."""
     PATIENT = 1
-    """If slots are free, or a running job has a lower priority."""
+    """It is worth one if slots are free, or a running job has a lower priority."""
     BY_USAGE = 2
-    """As PATIENT, and its order among other lanes changes with what users have used."""
+    """The same as PATIENT, and its order among other lanes changes with what users have used."""
     ALWAYS = 3
-    """Always: its head keeps others from passing, or takes whatever size there is room for."""
+    """It is always worth one: its head keeps others from passing, or takes whatever size there is room for."""
 
     __hash__ = int.__hash__  # that of an enumeration is slow, and every cycle looks kinds up
 
@@ -88,7 +88,7 @@ class Stack:
     shape: Shape
     kind: Kind
     lanes: dict[str, Lane] = field(default_factory=dict)
-    """By the id of the job at their head."""
+    """The lanes, by the id of the job at their head."""
     order: list[Key] = field(default_factory=list)
     """The keys of the heads, in ascending order."""
 

@@ -13,14 +13,14 @@ from math import log2
 _STEP = 2**0.5
 _STEPS = 56
 EDGES: tuple[float, ...] = (0.0, *(16.0 * _STEP**power for power in range(_STEPS - 1)))
-"""From 16 GPU-seconds to about 1e9."""
+"""The bounds of the classes of run times, from 16 GPU-seconds to about 1e9."""
 _MIDDLE = tuple((low + high) / 2 for low, high in zip(EDGES, (*EDGES[1:], EDGES[-1] * _STEP), strict=True))
 _TRUST = 10.0
 """How many jobs of a narrow kind weigh as much as all of the wider kind."""
 _UNKNOWN = 1.0
 """The weight of knowing nothing: any size is as likely as any other, on a scale of factors."""
 _FEW_PREDICTED = 30
-"""Until so many predicted jobs have ended, a prediction is believed, because its error is not known yet."""
+"""Until this many predicted jobs have ended, a prediction is believed, because its error is not known yet."""
 _MOST_KINDS = 10_000
 """How many kinds of jobs are remembered, which takes about 20 MB."""
 _RATIOS = 41

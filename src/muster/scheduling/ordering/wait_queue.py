@@ -13,7 +13,7 @@ from muster.scheduling.ordering.vc_settings import VcSettings
 from muster.scheduling.timers import Timer, Timers
 
 TOP_PRIORITY = 4
-"""Above urgent: the priority of a job that has waited so long that everybody else has to wait for it."""
+"""The priority above urgent, of a job that has waited so long that everybody else has to wait for it."""
 
 
 class WaitQueue:

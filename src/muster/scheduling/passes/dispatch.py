@@ -43,7 +43,7 @@ class Dispatcher:
         self._ranks = ranks
         self._changes = changes
         self._preemptions: list[Preemption] = []
-        """For the next plan."""
+        """The preemptions of the next plan."""
 
     def start(
         self,

@@ -51,7 +51,7 @@ class GuaranteePass:
         self._verdicts = verdicts
 
     def run(self, vc: str, now: float) -> None:
-        """In the order of the virtual cluster, look at its waiting jobs, and at those that have borrowed so far."""
+        """Looks at the waiting jobs in the order of the virtual cluster, and at those that have borrowed so far."""
         is_strict = self._settings.policy_of(vc).overtaking is Overtaking.NEVER
         order = self._order(vc, now, is_strict=is_strict)
         while (entry := order.next()) is not None:

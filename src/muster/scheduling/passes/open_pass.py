@@ -29,7 +29,7 @@ from muster.scheduling.reporting import wait_reasons
 _LOOK_BEHIND = 64
 """How many jobs behind a head are looked at for one that ends before a reserved start."""
 _EVERYBODY = "*"
-"""In place of a virtual cluster: a job that has aged to the top lets nobody pass, of whatever virtual cluster."""
+"""It stands for all virtual clusters: a job that has aged to the top lets nobody pass, of whichever of them."""
 
 
 class _Head(NamedTuple):
@@ -97,7 +97,7 @@ class OpenPass:
         return self._preemption.is_open(stack, self._allocations.nodes, self._index)
 
     def _backfill(self, lane: Lane, reservation: Reservation, now: float) -> None:
-        """Behind a head that would run too long, start those that end before the reserved start."""
+        """Starts those behind a head that would run too long that end before the reserved start."""
         for key in lane.keys[lane.first + 1 : lane.first + _LOOK_BEHIND]:
             waiting = self._queue.lanes.jobs[key[3]]
             if reservation.allows(waiting.job, now) is None and not self._start(waiting, now):

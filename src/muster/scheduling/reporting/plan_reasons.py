@@ -13,7 +13,7 @@ from muster.scheduling.reporting import wait_reasons
 
 
 class PlanReasons(Mapping[str, Reason]):
-    """By job id, the reason that matters most. It changes nothing."""
+    """The reason that matters most, for each job id. It changes nothing."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ class JobCredentials:
         self._reading: dict[str, asyncio.Lock] = {}
 
     async def of(self, job: Job, task: Task) -> bytes | None:
-        """None if the job expects nothing, or has not written it yet."""
+        """Returns None if the job expects nothing, or has not written it yet."""
         if VARIABLE not in job.spec.env:
             return None
         if task.id in self._kept:

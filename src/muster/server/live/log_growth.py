@@ -60,7 +60,7 @@ class LogGrowth:
         self._parts = parts
         self._grown = grown
         self._watches: dict[str, dict[str, _Watch]] = {}
-        """By job and task."""
+        """The watches of logs, by job and task."""
 
     def watch(self, wanted: Iterable[WantedLogs]) -> None:
         """Watch just these logs from now on. Tasks that have ended since are over, and new ones are watched."""

@@ -25,13 +25,13 @@ class Round:
     parts: Services
     jobs: JobMessages
     nodes: NodeMessages | None
-    """None if this round does not look at nodes."""
+    """The messages about nodes; None if this round does not look at them."""
     logs: LogGrowth
     own_log: OwnLogGrowth
     recent: RecentJobs
     hints: frozenset[str]
     shown: dict[tuple[str, Sight], bytes | None]
-    """By job and sight, the view that was told last."""
+    """The view that was told last of each job and sight."""
     base: int
     """The number up to which readers have been told everything before."""
     seq: int

@@ -55,7 +55,7 @@ class RunQuery:
         self.having = [condition(one) for one in having or ()]
 
     async def filter(self, me: Principal, parts: Services, ids: Sequence[str] = ()) -> JobFilter | None:
-        """None for jobs of others, of which users find none."""
+        """Returns None if jobs of others are asked for, of which users find none."""
         now = parts.context.clock()
         owner = me.name if self.owner == "me" or not me.is_admin else self.owner
         if not me.is_admin and self.owner not in (None, "me", me.name):

@@ -24,7 +24,7 @@ class _PortalFile:
 
 
 def _portal_files() -> dict[str, _PortalFile]:
-    """By address below /portal/. What is not in this table does not exist, whatever an address looks like."""
+    """The files by address below /portal/. What is not in this table does not exist, whatever an address looks like."""
     found = (path for path in PORTAL.rglob("*") if path.suffix in _TYPES) if PORTAL.is_dir() else ()
     names = ((path.relative_to(PORTAL).as_posix(), path) for path in found)
     return {name: _PortalFile(path, name.startswith("assets/")) for name, path in names}

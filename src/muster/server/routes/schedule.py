@@ -25,7 +25,7 @@ Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _LONGEST_S = 31 * 86400.0
 _HIDDEN = "(private)"
-"""Shown in place of the name of a job that the reader may not see."""
+"""It is shown in place of the name of a job that the reader may not see."""
 
 
 class _Seen(TypedDict):

@@ -64,7 +64,7 @@ DIALECTS = (
 
 
 def translate(document: Document, dialects: Sequence[Dialect] = DIALECTS) -> Translation | None:
-    """None for a Muster spec, which needs none. Raises Invalid for a foreign document that no dialect here reads."""
+    """Returns None for a Muster spec, which needs none. Raises Invalid for a document that no dialect here reads."""
     data = document.data
     if document.is_script:
         return next(dialect for dialect in dialects if dialect.is_script).translate(document)

@@ -11,7 +11,7 @@ class Amounts:
     cpus: int = 0
     memory_bytes: int = 0
     gpus: Mapping[str, int] = field(default_factory=dict)
-    """By gres type; the type is empty for those that have none, and for jobs that take any."""
+    """The number of each gres type; the type is empty for GPUs that have none, and for jobs that take any."""
 
     @property
     def gpu_count(self) -> int:

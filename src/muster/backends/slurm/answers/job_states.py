@@ -23,7 +23,7 @@ class JobPhase(StrEnum):
 class EndKind(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    """By its exit code or a signal."""
+    """The job failed by its exit code or a signal."""
     CANCELLED = "cancelled"
     TIME_LIMIT = "time-limit"
     OUT_OF_MEMORY = "out-of-memory"
@@ -44,7 +44,7 @@ class StateKind(StrEnum):
 class JobState:
     name: str
     compact: str
-    """As `squeue --format=%t` shows it. Empty for what it never shows."""
+    """The state as `squeue --format=%t` shows it; empty if it never does."""
     kind: StateKind
     phase: JobPhase
     end: EndKind | None = None

@@ -11,7 +11,7 @@ _NO_VALUES = frozenset((0xFFFE, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, 0xFFFF_FFFF_FF
 
 
 def number(value: Any) -> float | None:
-    """None if there is none, or if it is infinite."""
+    """Returns None if there is no number, or if it is infinite."""
     if isinstance(value, Mapping):
         if not value.get("set", True) or value.get("infinite"):
             return None

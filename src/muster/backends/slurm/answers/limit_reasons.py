@@ -37,7 +37,7 @@ class LimitReason:
 
 
 def limit_reason(code: str) -> LimitReason | None:
-    """None if the word is not that of a limit."""
+    """Returns None if the word is not that of a limit."""
     found = _WORD.fullmatch(code)
     if found is None:
         return None

@@ -26,7 +26,7 @@ class NodeRecord:
     cpus: int
     memory_bytes: int
     gpus: Mapping[str, int] = field(default_factory=dict)
-    """By type; the type is empty for GPUs that have none."""
+    """The number of GPUs of each type; the type is empty for GPUs that have none."""
     used_cpus: int = 0
     used_memory_bytes: int = 0
     used_gpus: Mapping[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class PartitionRecord:
     is_up: bool
     is_default: bool = False
     max_time_s: float | None = None
-    """None: no limit."""
+    """None means that there is no limit."""
     max_nodes: int | None = None
     priority_tier: int = 1
 

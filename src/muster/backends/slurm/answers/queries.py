@@ -32,7 +32,7 @@ class Jobs:
     by_id: Mapping[str, JobFacts] = field(default_factory=dict)
 
     def get(self, job: str) -> JobFacts | None:
-        """None if Slurm does not know it."""
+        """Returns None if Slurm does not know the job."""
         return self.by_id.get(job)
 
     def is_fresh(self, job: str, now: float) -> bool:

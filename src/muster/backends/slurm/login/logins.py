@@ -67,7 +67,7 @@ class Logins:
         return self._of_user(owner) or self.service
 
     def of_task(self, task: TaskRef) -> SlurmLogin | None:
-        """None if nobody's login has it who is known to use theirs."""
+        """Returns None if no known login has the task."""
         key = task.task_id.rsplit(".", 2)[0]
         for login in self:
             if key in login.mirror.gangs or key in login.launching:
@@ -78,7 +78,7 @@ class Logins:
         return self._of_user(owner) if owner else self.service
 
     def named(self, name: str) -> SlurmLogin:
-        """By the name of its agent."""
+        """Finds a login by the name of its agent."""
         return next((login for login in self._users.values() if login.name == name), self.service)
 
     def of_gang(self, owner: str) -> SlurmLogin:

@@ -23,7 +23,7 @@ _KEYS: Mapping[str, str] = {
 """The options that say where the cluster is, and their keys in its file."""
 _FOLDER = "sharedFolder"
 _MENDING = frozenset(("login", "commands", "conf"))
-"""Without the right ones, nobody answers."""
+"""The keys without whose right values nobody answers, so that a change may mend them."""
 
 
 def changed_keys(before: SlurmOptions, after: SlurmOptions) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from muster.launch.secret_variables import secret_files, secret_paths, secret_va
 
 
 def launch_secrets(launch: GangLaunch) -> dict[str, Any]:
-    """By task. Where the files of a task are, its node knows."""
+    """The secrets of each task. The node knows where the files of a task are."""
     return {request.task_id: _of_task(launch, request) for request in launch.requests if request.secrets}
 
 

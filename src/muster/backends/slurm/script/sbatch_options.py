@@ -89,7 +89,7 @@ class GpuTypes:
         return next(known, "_".join(asked.gpu_models[0].split()) if asked.gpu_models else "")
 
     def type_of(self, model: str) -> str | None:
-        """None if no type is known for it."""
+        """Returns None if no type is known for the model."""
         for type_, called in self._models.items():
             if _plain(model) in (_plain(called), _plain(type_)):
                 return type_

@@ -30,7 +30,7 @@ def time_limit_problems(
 def time_limit_problem(
     spec: JobSpec, settings: SubmitSettings, partitions: Sequence[PartitionRecord]
 ) -> Problem | None:
-    """None also if it cannot be known: a QoS may lift the limit of a partition."""
+    """Returns None also if it cannot be known: a QoS may lift the limit of a partition."""
     if not spec.time_limit_s or settings.qos or _decides(settings.options):
         return None
     named = settings.partition.split(",") if settings.partition else None

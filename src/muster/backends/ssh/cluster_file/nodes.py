@@ -81,7 +81,7 @@ def with_whole_paths(node: SshNode, path_of: Callable[[str], Path]) -> SshNode:
 
 
 def named_secrets(data: Any) -> Iterator[tuple[str, str]]:
-    """Where a document names keys and password files, whether the rest of it is right or not."""
+    """Yields where a document names keys and password files, whether the rest of it is right or not."""
     if not isinstance(data, Mapping):
         return
     nodes = data.get("nodes")

@@ -36,7 +36,7 @@ class Caller:
 
     @property
     def owner(self) -> str | None:
-        """Whose experiments and runs are found: the caller's own, or all."""
+        """The owner whose experiments and runs are found: the caller, or None for all."""
         return None if self.me.is_admin else self.me.name
 
     def require_reading(self) -> None:

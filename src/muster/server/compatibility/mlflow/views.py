@@ -22,7 +22,7 @@ STATUS: Mapping[str, str] = {
 }
 RUN_NAME, USER = "mlflow.runName", "mlflow.user"
 _OWN_ARTIFACTS = "./mlartifacts"
-"""Where a task puts them: a folder of its working directory, which a job may name among its outputs."""
+"""The place where a task puts them: a folder of its working directory, which a job may name among its outputs."""
 
 
 def millis(at: float) -> int:

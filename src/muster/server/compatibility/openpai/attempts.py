@@ -19,7 +19,7 @@ from muster.server.services import Services
 @dataclass(frozen=True, slots=True)
 class Attempt:
     number: int
-    """As Muster counts; 0 before the first."""
+    """The number of the attempt as Muster counts; 0 before the first."""
     state: str
     tasks: tuple[Task, ...] = ()
     exit_code: int | None = None

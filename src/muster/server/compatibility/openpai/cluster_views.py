@@ -124,6 +124,6 @@ def _view(
 
 
 def _percent(part: Amount, whole: Amount) -> float:
-    """By GPUs where there are any, else by cores."""
+    """Compares by GPUs where there are any, else by cores."""
     of, all_of = (part.gpu_m, whole.gpu_m) if whole.gpu_m else (part.cpu_m, whole.cpu_m)
     return round(100.0 * of / all_of, 2) if all_of else 0.0

@@ -68,7 +68,7 @@ def fault_code(fault: Fault) -> int:
 
 
 def job_exit_code(state: JobState) -> int | None:
-    """None of a job that has not ended."""
+    """Returns None for a job that has not ended."""
     match state:
         case Succeeded():
             return SUCCEEDED

@@ -24,9 +24,9 @@ from muster.wire.requests import SubmitIn
 
 DIALECT = "openpai"
 _CLUSTERS = ("cluster", "defaults.virtualCluster", "virtualCluster")
-"""Where a job names its cluster."""
+"""The keys by which a job names its cluster."""
 _STORAGES = ("extras.storages", "mounts")
-"""Where a job names its storages, in its file and in the spec that it becomes."""
+"""The keys by which a job names its storages, in its file and in the spec that it becomes."""
 _MARKS = ("protocolVersion", "jobName")
 """What a job of protocol 2 and one of protocol 1 must have, and a spec of Muster's own has not."""
 

@@ -71,7 +71,7 @@ class InWords(APIRoute):
 
 
 class WithStatus(InWords):
-    """For answers that are bytes: a client that looks at the status only would take words for the file."""
+    """Refuses where answers are bytes: a client that looks at the status only would take words for the file."""
 
     def refused(self, error: MusterError) -> Response:
         return JSONResponse({"msg": words(error)}, _status(error))

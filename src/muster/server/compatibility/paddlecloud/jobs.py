@@ -36,7 +36,7 @@ router = APIRouter(route_class=InWords, include_in_schema=False)
 Me = Annotated[Principal, Depends(caller_of("/api/v1/jobs"))]
 Parts = Annotated[Services, Depends(services)]
 _PATHS = ("/api/v1/jobs/", *both("/api/v1/trainingjobs"))
-"""Without a slash at its end, the first one is Muster's own."""
+"""The paths of jobs. Without a slash at its end, the first one is Muster's own."""
 
 
 async def list_jobs(me: Me, parts: Parts) -> Response:

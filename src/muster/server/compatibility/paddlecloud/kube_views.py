@@ -22,7 +22,7 @@ _BY_SIGNAL = 128
 
 
 def time_of(instant: float | None) -> str | None:
-    """To a second, as Kubernetes writes it."""
+    """Writes a time to a second, as Kubernetes does."""
     return None if instant is None else datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

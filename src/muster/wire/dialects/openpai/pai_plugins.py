@@ -19,7 +19,7 @@ _BEFORE, _AFTER = ("taskStarts", "containerStarts"), ("taskSucceeds", "container
 _CLONE_FOLDER = "/usr/local/pai/code"
 _BARRIER_MINUTES = 30
 _LONGEST_OPTIONS = 8192
-"""Taking them apart takes quadratic time."""
+"""The most characters of options, because taking them apart takes quadratic time."""
 _KNOWN = ("cmd", "git", "ssh", "teamwise_storage", "tensorboard")
 
 
@@ -29,7 +29,7 @@ class _Plugin:
     parameters: dict[str, Any]
     ignores_failure: bool
     roles: Sequence[str] | None
-    """None: all of them."""
+    """None means all of them."""
     at: Path
 
     def concerns(self, role: str) -> bool:

@@ -34,7 +34,7 @@ STATES = {
 _SCANNED = 500
 """How many characters of each line are searched for commands: some patterns take quadratic time."""
 _KILL_WAIT_S = 30
-"""Between the two signals that end a job, as Slurm has it by default."""
+"""The time between the two signals that end a job, as Slurm has it by default."""
 _STARTS_STEPS = re.compile(r"(?m)^[^#\n]*\b(srun|scontrol)\b")
 _STARTS_TASKS = re.compile(r"(?m)^[^#\n]*\b(srun)\b(?![^\n]*--mpi[= ]none)")
 _USES_MPI = re.compile(

@@ -26,9 +26,9 @@ _SET = re.compile(r"(?m)(?:^|[;&|({])[ \t]*set[ \t]+(?:-[a-z]+[ \t]+)*(?:--|[^-+
 @dataclass(frozen=True, slots=True)
 class ShellText:
     commands: str
-    """Without comments, here-documents and whatever stands in quotes, but with the commands that `$( )` runs there."""
+    """The text without comments, here-documents and what stands in quotes, but with what `$( )` runs there."""
     expanded: str
-    """Without what the shell does not expand. Text in double quotes is there."""
+    """The text without what the shell does not expand. Text in double quotes is there."""
 
 
 def is_for_shell(script: str) -> bool:
@@ -59,7 +59,7 @@ def _without_functions(text: ShellText, shown: str) -> str:
 
 
 def shell_text(script: str) -> ShellText | None:
-    """None if the quotes and brackets of the script do not match, so that nothing is certain."""
+    """Returns None if the quotes and brackets of the script do not match, so that nothing is certain."""
     reader = _Reader(script)
     return reader.read()
 

@@ -65,7 +65,7 @@ def variables(directives: Directives, layout: Layout, job_name: str, is_renamed:
 
 
 def _memory(directives: Directives, layout: Layout) -> dict[str, str]:
-    """In MiB."""
+    """The variables that say how much memory there is, in MiB."""
     total = layout.memory_bytes >> 20
     if not total:
         return {}
