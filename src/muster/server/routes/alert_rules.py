@@ -86,7 +86,7 @@ async def list_rules(me: Me, parts: Parts) -> Response:
 
 @router.get("/alerts/silences", response_model=response_model(SilenceList), summary="Silences")
 async def list_silences(me: Me, parts: Parts) -> Response:
-    """Those that have not ended."""
+    """List the silences that have not ended."""
     require(me, Action.ALERT_RULES_SEE)
     now = parts.context.clock()
     found = [silence for silence in await parts.context.store.silences() if silence.until > now]
@@ -144,7 +144,7 @@ async def clear_notice_settings(me: Me, parts: Parts) -> None:
     summary="Send yourself a test notice",
 )
 async def send_test_notice(me: Me, parts: Parts) -> Response:
-    """A few in a minute."""
+    """Send yourself a notice to see whether it arrives. Only a few in a minute are sent."""
     if wait_s := parts.test_notices.wait_s(me.user.id, parts.context.clock()):
         raise TooMany("you have sent yourself several test notices within a minute", retry_after_s=wait_s)
     settings = await parts.context.store.notice_settings_of(me.user.id) or NoticeSettings(me.user.id)

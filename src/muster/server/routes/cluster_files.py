@@ -27,7 +27,7 @@ DryRun = Annotated[bool, Query(alias="dryRun", description="Change nothing: answ
 
 @router.get("/cluster-files", response_model=response_model(ClusterFileList), summary="List cluster files")
 async def list_cluster_files(me: Me, parts: Parts) -> Response:
-    """For admins, as all that follow."""
+    """All requests about cluster files are for admins."""
     require(me, Action.CLUSTER_FILES)
     found = await cluster_files.listed(parts.context)
     return JSONResponse(ClusterFileList(items=[_view(parts, file) for file in found]))

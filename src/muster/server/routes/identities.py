@@ -38,7 +38,7 @@ async def list_identities(name: str, me: Me, parts: Parts) -> Response:
     summary="Link a user to a person of an identity provider",
 )
 async def link_identity(name: str, body: requests.IdentityIn, me: Me, parts: Parts) -> Response:
-    """From then on the person logs in as this user. Admins only."""
+    """Link a person of the identity provider to a user, as whom they log in from then on. Admins only."""
     require(me, Action.USER_MANAGE)
     issuer = body.issuer or (parts.sign_in.provider.issuer if parts.sign_in is not None else None)
     if issuer is None:

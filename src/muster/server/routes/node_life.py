@@ -42,7 +42,7 @@ async def cordon_node(name: str, body: requests.CordonIn, me: Me, parts: Parts, 
 
 @router.post("/nodes/{name}/uncordon", response_model=response_model(NodeOut), summary="Let a node have tasks again")
 async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """This ends a drain as well."""
+    """Let new tasks start on the node again. This ends a drain as well."""
     node = _managed(me, parts, name, cluster)
     await administration.uncordon(parts.context, node.cluster, node.name, me.name)
     return _as_it_is_now(me, parts, node)
@@ -65,8 +65,8 @@ async def reconnect_node(
     cluster: OfCluster = None,
     forget_host_key: Annotated[bool, Query(alias="forgetHostKey")] = False,
 ) -> Response:
-    """At once, without waiting for the next try. Its tasks do not notice. With `forgetHostKey` the key that was kept at
-    the first use is forgotten, and the one that the host shows now is kept."""
+    """Connect to the node at once, without waiting for the next try. Its tasks do not notice. With `forgetHostKey`, the
+    key that was kept at the first use is forgotten, and the one that the host shows now is kept."""
     node = _managed(me, parts, name, cluster)
     await administration.reconnect(parts.context, node.cluster, node.name, me.name, forget_host_key=forget_host_key)
     return _as_it_is_now(me, parts, node)
@@ -76,9 +76,9 @@ async def reconnect_node(
     "/nodes/{name}/exec", response_class=StreamingResponse, responses=_STREAM, summary="Run a command on a node"
 )
 async def exec_on_node(name: str, body: requests.ExecIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """In the home of the node's account, with a clean environment and no input. Events `output` with {stream, text}, or
-    {stream, base64} where it is no UTF-8, then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended
-    when the caller hangs up."""
+    """The command runs in the home of the node's account, with a clean environment and no input. Events are `output`
+    with {stream, text}, or {stream, base64} where it is no UTF-8, then `end` with {exitCode, timedOut}, or `failed`
+    with {detail}. The command is ended when the caller hangs up."""
     node = _managed(me, parts, name, cluster)
     running = await administration.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
     return sse_response(parts, me, _command_events(running))

@@ -117,8 +117,8 @@ async def confirm(request: Request, parts: Parts, asked: Annotated[str, Query(ma
     "/login/device", status_code=201, response_model=response_model(DeviceLoginOut), summary="Begin a login by a code"
 )
 async def begin_device(request: Request, parts: Parts) -> Response:
-    """For machines without a browser: the person confirms the code on another one. Answers 404 if the identity provider
-    does not offer this."""
+    """Begin a login on a machine without a browser: the person confirms the code on another one. Answers 404 if the
+    identity provider does not offer this."""
     handle, device = await sign_in_of(parts).begin_device(address_of(request))
     return JSONResponse(
         DeviceLoginOut(

@@ -49,7 +49,7 @@ async def start_simulation(body: SimulationIn, me: Me, parts: Parts) -> Response
 
 @router.get("/simulations", response_model=response_model(SimulationList), summary="List simulations")
 async def list_simulations(me: Me, parts: Parts) -> Response:
-    """Your own; admins see everybody's."""
+    """List your own simulations; admins see everybody's."""
     found = parts.simulations.visible(None if me.is_admin else me.name)
     return JSONResponse(SimulationList(items=[simulation_view(one) for one in found]))
 

@@ -93,7 +93,7 @@ async def list_sweeps(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
-    """Newest first."""
+    """List sweeps, the newest first."""
     owner = me.name if owner == MYSELF else owner
     if not may(me, Action.SWEEP_SEE, owner, private=parts.private_jobs):
         if owner is not None:

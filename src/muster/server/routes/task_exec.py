@@ -79,10 +79,10 @@ async def exec_socket(socket: WebSocket, ref: str) -> None:
     summary="Attach to a task, on a WebSocket",
 )
 async def attach(request: Request, ref: str, me: Me, parts: Parts) -> Response:
-    """For a task whose role has `stdin`. Send {"task": "worker-0", "terminal": {"rows": 24, "columns": 80}, "tail": 50}
-    as the first message, of which everything may be left out. What follows is the protocol of `exec`: your input goes
-    to the task, and the output of the task comes to you, beginning with its last lines. The task goes on when the
-    connection is closed. If the task ends, `exitCode` is its own. A call by cookie is refused."""
+    """Attach to a task whose role has `stdin`. Send {"task": "worker-0", "terminal": {"rows": 24, "columns": 80},
+    "tail": 50} as the first message, of which everything may be left out. What follows is the protocol of `exec`: your
+    input goes to the task, and the output of the task comes to you, beginning with its last lines. The task goes on
+    when the connection is closed. If the task ends, `exitCode` is its own. A call by cookie is refused."""
     require_change(me, request.url.path)
     await parts.find_job(me, ref, Action.JOB_ATTACH)
     return upgrade_required("use `muster attach`")
