@@ -48,8 +48,8 @@ class NoKeys:
 
 @contextmanager
 def single_keys() -> Iterator[Keys]:
-    """Without a terminal on the standard input, or without its modes, no key is ever pressed. Ctrl-C stays an
-    interrupt."""
+    """Yields the keys that are pressed. Without a terminal on the standard input, or without its modes, there are none.
+    Ctrl-C stays an interrupt."""
     if not _HAS_MODES or not sys.stdin.isatty():
         yield NoKeys()
         return

@@ -26,7 +26,7 @@ def safe(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """For a value in a list of values: a line break in it is shown as an escape too, so that it begins no line that
+    """Shows a value in a list of values: a line break in it is shown as an escape too, so that it begins no line that
     looks like another value."""
     return text if text.isprintable() else _HOSTILE_IN_LINE.sub(_escaped, text)
 

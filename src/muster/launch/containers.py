@@ -119,8 +119,8 @@ class ContainerTask:
     memory_bytes: int | None = None
     cpu_m: int | None = None
     private_shm_bytes: int | None = None
-    """Set for the task of a user who must not reach what others have: the size of a /dev/shm of its own. Such a task
-    has its own IPC namespace, too, gains no rights from the image, and writes to its own files only."""
+    """The size of a /dev/shm of its own, for the task of a user who must not reach what others have. Such a task has
+    its own IPC namespace, too, gains no rights from the image, and writes to its own files only."""
     args: tuple[str, ...] = ()
     """The arguments of the image's own entry point. Empty if they are the image's own, too."""
     workdir: str | None = None

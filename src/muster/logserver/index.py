@@ -165,8 +165,8 @@ class Index:
         self._connection.execute("DELETE FROM files WHERE number = ?", (file,))
 
     def forget_what_came_before(self) -> None:
-        """After the index was made from files of which the first are gone: numbers below those that are there were
-        stored once, because servers send in order."""
+        """Called after the index was made from files of which the first are gone: numbers below those that are there
+        were stored once, because servers send in order."""
         self._connection.execute(
             "UPDATE receivers SET forgotten = (SELECT min(seq) - 1 FROM records WHERE receiver = receivers.id)"
         )

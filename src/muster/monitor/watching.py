@@ -184,8 +184,8 @@ class Monitor:
 
 
 def _fitted(state: MonitorState, plan: Plan, canaries: Collection[str]) -> MonitorState:
-    """Without ways and canaries that are no longer there: nobody would ever take the stories of these ways, and nothing
-    would tell that the canary is well again."""
+    """The state without ways and canaries that are no longer there: nobody would ever take the stories of these ways,
+    and nothing would tell that the canary is well again."""
     names = {way.name for way in plan.ways}
     kept = [replace(one, ways=tuple(name for name in one.ways if name in names)) for one in state.pending]
     pending = tuple(one for one in kept if one.ways)

@@ -72,8 +72,8 @@ class EngineQueue(Protocol):
 
 @runtime_checkable
 class AgingPool(EngineQueue, Protocol):
-    """For an engine whose pool is learnt by asking, and is not asked for while nothing waits: others may have taken
-    meanwhile what it shows as available."""
+    """Offered for an engine whose pool is learnt by asking, and is not asked for while nothing waits: others may have
+    taken meanwhile what it shows as available."""
 
     def may_hand_over(self, waiting: int) -> bool:
         """Whether so many jobs may be handed over now by the pool as it is known. If not, `look` comes first. Whoever
@@ -165,8 +165,8 @@ class AttemptPoints:
 
 
 class AttemptMetrics(Protocol):
-    """For engines that take the metrics of an attempt themselves, also from logs and event files, where nobody looks
-    for them here. `task` is any task of the attempt. Methods raise NotFound for an attempt that is not there,
+    """Offered for engines that take the metrics of an attempt themselves, also from logs and event files, where nobody
+    looks for them here. `task` is any task of the attempt. Methods raise NotFound for an attempt that is not there,
     Unreachable, and BackendError for an answer that makes no sense."""
 
     def newer(self, task: TaskRef, known: Sequence[MetricSeries]) -> AsyncGenerator[AttemptPoints]:

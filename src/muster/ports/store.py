@@ -171,8 +171,8 @@ class JobFilter:
     ids: tuple[str, ...] = ()
     """Only these jobs, if there are any."""
     leaves_out_deleted: bool = False
-    """Without the runs outside of Muster that their owners have deleted with MLflow's client, by themselves or with
-    their experiment."""
+    """Whether to leave out the runs outside of Muster that their owners have deleted with MLflow's client, by
+    themselves or with their experiment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,8 +174,8 @@ class TemplateIn(Request):
 
 
 class LoginIn(Request):
-    """By password, by a token that becomes the browser's session, by the code that a login in a browser showed, or by
-    the ticket of a link that is good once."""
+    """A login by password, by a token that becomes the browser's session, by the code that a login in a browser showed,
+    or by the ticket of a link that is good once."""
 
     user: str | None = Field(None, max_length=64)
     password: str | None = Field(None, max_length=1024)

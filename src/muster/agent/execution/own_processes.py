@@ -84,8 +84,8 @@ def _namespace_of(pid: int) -> str:
 
 
 def _under_account(task: Task, account: int, current_boot: str) -> List[int]:
-    """Without a control group, those of the task's account that say they are of this task and not of another one. It is
-    the same user's word."""
+    """The processes of the task's account that say they are of this task and not of another one, where there is no
+    control group. It is the same user's word."""
     members = find_members([task.target], current_boot).get(task.uid, [])
     return [pid for pid in members if real_account(pid) == account]
 

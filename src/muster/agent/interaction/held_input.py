@@ -128,8 +128,8 @@ def _started(place: Place, kept: Sequence[int], hold: Callable[[Holder], NoRetur
 
 
 def _listening(place: Place) -> socket.socket:
-    """By way of its folder, because the path of a socket must be short. Nobody can connect before it listens, and then
-    only our own account may."""
+    """Listens by way of the socket's folder, because the path of a socket must be short. Nobody can connect before it
+    listens, and then only our own account may."""
     folder = os.open(place.folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     path = "/proc/self/fd/{}/{}".format(folder, place.name)

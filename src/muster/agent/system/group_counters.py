@@ -14,14 +14,14 @@ class GroupCounts(NamedTuple):
 
 
 def counted(groups: Sequence[str]) -> GroupCounts:
-    """To be read when the processes have ended: what is left in memory then is the cache of files, which was only
-    borrowed, and is left out of the most memory that they used."""
+    """Counts when the processes have ended: what is left in memory then is the cache of files, which was only borrowed,
+    and is left out of the most memory that they used."""
     return GroupCounts(_cpu_s(groups), _memory(groups, ("memory.peak", "memory.max_usage_in_bytes")))
 
 
 def in_use(groups: Sequence[str]) -> GroupCounts:
-    """To be read while the processes run: the CPU time so far, and the memory that they have now. The peak of such a
-    group is not what they used, because nobody knows how much of it was the cache of files."""
+    """Counts while the processes run: the CPU time so far, and the memory that they have now. The peak of such a group
+    is not what they used, because nobody knows how much of it was the cache of files."""
     return GroupCounts(_cpu_s(groups), _memory(groups, ("memory.current", "memory.usage_in_bytes")))
 
 

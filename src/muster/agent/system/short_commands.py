@@ -65,7 +65,7 @@ def call(
 
 
 def _read(process: subprocess.Popen[bytes], deadline: float, most_bytes: int) -> Dict[str, List[bytes]]:
-    """Until it has ended, or for as long as there is time. A child of its that holds the pipes open is not waited
+    """Reads until it has ended, or for as long as there is time. A child of its that holds the pipes open is not waited
     for."""
     found: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
     room = {"stdout": most_bytes, "stderr": most_bytes}

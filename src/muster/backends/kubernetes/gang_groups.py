@@ -16,8 +16,8 @@ _SHOWN_VERSION = "v1alpha2"
 
 
 class GangGroups:
-    """Until the API server offers what the file asks for, gangs wait: one that starts halfway is what it should
-    prevent."""
+    """Makes the groups of gangs. Until the API server offers what the file asks for, gangs wait: one that starts
+    halfway is what it should prevent."""
 
     def __init__(self, scheduling: Scheduling) -> None:
         self._scheduling = scheduling

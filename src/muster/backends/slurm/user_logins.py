@@ -47,8 +47,8 @@ class UserLogins:
     """The pattern of each user, and with the name `*` that of all others."""
 
     def of(self, owner: str, service: Login | None, root: str) -> UserLogin | None:
-        """None if the user has no login: the file names none, or there is no such key. `root` may contain `${owner}`
-        and `${user}`, the account. The superuser is never meant by `*`."""
+        """Returns None if the user has no login: the file names none, or there is no such key. `root` may contain
+        `${owner}` and `${user}`, the account. The superuser is never meant by `*`."""
         pattern = self.patterns.get(owner)
         if pattern is None and owner != _SUPERUSER and is_account_name(owner):
             pattern = self.patterns.get(EVERYBODY)

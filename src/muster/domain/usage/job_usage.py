@@ -30,7 +30,7 @@ class TaskUse:
 class AttemptUse:
     attempt: int
     wait_s: float | None
-    """From the submission, or the end of the attempt before, to the first start of a task. None while none has
+    """The time from the submission, or the end of the attempt before, to the first start of a task. None while none has
     started."""
     run_s: float
     gpu_s: float

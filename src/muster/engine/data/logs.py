@@ -68,8 +68,8 @@ class LogReader:
         return path
 
     async def pieces(self, task: Task, cluster: str, offset: int, *, follow: bool) -> AsyncIterator[Piece]:
-        """From `offset` to the present end; with `follow`, to the end of the task. Bytes that a task prints meanwhile
-        do not move the present end: a task that prints quickly would move it for ever."""
+        """Yields the log from `offset` to the present end; with `follow`, to the end of the task. Bytes that a task
+        prints meanwhile do not move the present end: a task that prints quickly would move it for ever."""
         end: int | None = None
         while end is None or offset < end:
             chunk = await self.chunk(task, cluster, offset)
@@ -113,8 +113,9 @@ class LogReader:
             start += len(chunk.data)
 
     async def chunk(self, task: Task, cluster: str, offset: int, limit: int = PIECE_BYTES) -> LogChunk:
-        """At most so many bytes from `offset` on. There may be fewer although more follow; none at the end of the log,
-        and at bytes that were dropped. Raises NotFound if there is no log, and Unreachable if it cannot be read now."""
+        """Returns at most this many bytes from `offset` on. There may be fewer although more follow; none at the end of
+        the log, and at bytes that were dropped. Raises NotFound if there is no log, and Unreachable if it cannot be
+        read now."""
         if task.log is None:
             try:
                 return await self._live(cluster).read(TaskRef.of(task), offset, limit)

@@ -18,5 +18,5 @@ class OpenSweep:
     is_certain: bool = True
     """False after a write that was not confirmed: the store may be ahead, or have nothing of it."""
     curves: dict[int, tuple[tuple[str, int, int], Curve]] = field(default_factory=dict)
-    """By member, the curve of its metric, with the job, attempt and number of points at which it was read. Only a sweep
+    """The curve of each member's metric, with the job, attempt and number of points at which it was read. Only a sweep
     that stops members early has them."""

@@ -15,7 +15,7 @@ SlotsOf = Callable[[Allocation], tuple[Slot, ...]]
 
 
 class PreemptionIndex:
-    """For every node and number of GPUs: the effective rank down to which jobs must be preempted to have them all. It
+    """The effective rank, for every node and number of GPUs, down to which jobs must be preempted to have them all. It
     is kept per node, brought up to date when it is read, for nodes that have changed only, and read from the worst rank
     on."""
 
