@@ -77,7 +77,7 @@ class LoginWaysOut(TypedDict):
 
 
 class DeviceLoginOut(TypedDict):
-    id: Annotated[str, "For the calls that ask whether the person has confirmed the code."]
+    id: Annotated[str, "The id for calls that ask whether the person has confirmed the code."]
     code: Annotated[str, "What the person enters there."]
     address: Annotated[str, "The page that the person opens, on any machine."]
     completeAddress: Annotated[str | None, "The same page with the code filled in."]

@@ -61,4 +61,4 @@ class AlertRuleOut(TypedDict):
 class AlertRuleList(TypedDict):
     items: list[AlertRuleOut]
     problems: Annotated[list[str], "What is wrong with the file of rules; those of before hold until it is right."]
-    ways: Annotated[list[str], "By what ways admins are told."]
+    ways: Annotated[list[str], "The ways by which admins are told."]

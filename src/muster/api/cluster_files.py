@@ -19,7 +19,7 @@ class ClusterFileOut(TypedDict):
 
 
 class ClusterFileList(TypedDict):
-    items: Annotated[list[ClusterFileOut], "In order of name, without texts."]
+    items: Annotated[list[ClusterFileOut], "The files in the order of their names, without their texts."]
 
 
 class ClusterFileChange(TypedDict):
@@ -27,5 +27,5 @@ class ClusterFileChange(TypedDict):
     isWritten: Annotated[bool, "False for a dry run."]
     problems: Annotated[list[ProblemItem], "What `muster cluster check` would say. Only a dry run answers some."]
     warnings: Annotated[list[str], "Names in access lists that nobody has."]
-    diff: Annotated[str, "As `diff -u` writes it. Values of passwords are hidden."]
+    diff: Annotated[str, "The difference as `diff -u` writes it. Values of passwords are hidden."]
     sha256: Annotated[str | None, "The digest of the version that is there now; null if there is none."]

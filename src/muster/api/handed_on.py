@@ -63,7 +63,7 @@ class HandedOnJob(TypedDict):
     memoryBytes: int
     metricPoints: Annotated[int, "How many points of its metrics are stored, to be read as those of other jobs."]
     roles: Annotated[dict[str, int], "How many tasks it has of each role."]
-    tasks: Annotated[list[HandedOnTask], "Of the first attempt; none before it begins."]
+    tasks: Annotated[list[HandedOnTask], "The tasks of the first attempt; none before it begins."]
 
 
 class HandedOnList(TypedDict):

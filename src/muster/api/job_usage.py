@@ -6,11 +6,11 @@ from typing import Annotated, TypedDict
 class UseOut(TypedDict):
     cpuS: Annotated[float | None, "CPU seconds of all cores."]
     meanCores: Annotated[float | None, "The mean over the run time; of several tasks, all of them together."]
-    peakCores: Annotated[float | None, "Between two samples; of several tasks, that of the busiest one."]
-    peakMemoryBytes: Annotated[int | None, "Of several tasks, that of the largest one."]
+    peakCores: Annotated[float | None, "The peak between two samples; of several tasks, that of the busiest one."]
+    peakMemoryBytes: Annotated[int | None, "The peak; of several tasks, that of the largest one."]
     gpuPercent: Annotated[float | None, "How busy its GPUs were on average."]
     peakGpuPercent: float | None
-    peakGpuMemoryBytes: Annotated[int | None, "On one GPU."]
+    peakGpuMemoryBytes: Annotated[int | None, "The peak on one GPU."]
     energyJ: Annotated[float | None, "The energy that its GPUs used, in joules."]
     sampled: Annotated[bool, "CPU and memory are known from samples only, so that short peaks are missing."]
 

@@ -149,13 +149,13 @@ class RenderedFileOut(TypedDict):
 
 
 class TranslatedOut(TypedDict):
-    spec: Annotated[dict[str, Any], "As its author would write it for Muster."]
-    origins: Annotated[dict[str, str], "By path in the spec: the line and the key that a value came from."]
+    spec: Annotated[dict[str, Any], "The spec as its author would write it for Muster."]
+    origins: Annotated[dict[str, str], "The line and the key that each value came from, by its path in the spec."]
     warnings: list[str]
 
 
 class SpecSourceOut(TypedDict):
-    path: Annotated[str, "In the canonical spec, such as `roles.worker.resources.cpu`."]
+    path: Annotated[str, "The path in the canonical spec, such as `roles.worker.resources.cpu`."]
     source: Literal["muster", "virtual-cluster", "params", "command"]
     detail: Annotated[
         str, "The virtual cluster that gives it, the text with `${params.x}`, or which framework its command shows."
@@ -163,8 +163,8 @@ class SpecSourceOut(TypedDict):
 
 
 class SpecOut(TypedDict):
-    spec: Annotated[dict[str, Any], "In canonical form, with all params replaced."]
-    template: Annotated[dict[str, Any], "As its author would write it, with `${params.x}`."]
+    spec: Annotated[dict[str, Any], "The spec in canonical form, with all params replaced."]
+    template: Annotated[dict[str, Any], "The spec as its author would write it, with `${params.x}`."]
     yaml: Annotated[str, "The template as YAML, to edit and submit."]
     sources: Annotated[list[SpecSourceOut], "Values that its author need not have written: defaults, and params."]
 

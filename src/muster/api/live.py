@@ -10,7 +10,7 @@ from muster.api.nodes import NodeOut
 class LiveReadyOut(TypedDict):
     seq: Annotated[int, "The number of the last event that had happened when the stream began."]
     at: Annotated[str, "The server's time."]
-    missing: Annotated[list[str], "With `skipMissing`, the topics that were left out."]
+    missing: Annotated[list[str], "The topics that were left out, with `skipMissing`."]
 
 
 class LiveJobsOut(TypedDict):
@@ -67,10 +67,10 @@ class LiveEventsOut(TypedDict):
     """The data of the events, by name of the event."""
 
     ready: Annotated[LiveReadyOut, "The stream has begun."]
-    jobs: Annotated[LiveJobsOut, "For the topic `jobs`."]
-    job: Annotated[LiveJobOut, "For topics such as `job:ID`."]
-    nodes: Annotated[LiveNodesOut, "For the topic `nodes`. What is sampled is told every two seconds at most."]
-    logs: Annotated[LiveLogsOut, "For topics such as `logs:ID`, a few times a second at most."]
-    serverLog: Annotated[LiveServerLogOut, "For the topic `server-log`, a few times a second at most."]
-    changed: Annotated[LiveChangedOut, "For the other topics, once a second at most."]
+    jobs: Annotated[LiveJobsOut, "Events of the topic `jobs`."]
+    job: Annotated[LiveJobOut, "Events of topics such as `job:ID`."]
+    nodes: Annotated[LiveNodesOut, "Events of the topic `nodes`. What is sampled is told every two seconds at most."]
+    logs: Annotated[LiveLogsOut, "Events of topics such as `logs:ID`, a few times a second at most."]
+    serverLog: Annotated[LiveServerLogOut, "Events of the topic `server-log`, a few times a second at most."]
+    changed: Annotated[LiveChangedOut, "Events of the other topics, once a second at most."]
     resync: Annotated[LiveResyncOut, "Something was left out: ask for everything again."]

@@ -7,7 +7,9 @@ class LogLineOut(TypedDict):
     n: Annotated[int, "Its number; the first line is 1."]
     offset: Annotated[int, "The position of its first byte among all that the task has printed."]
     at: NotRequired[Annotated[str, "When it was begun, to a second; absent if that is not known."]]
-    text: Annotated[str, "Without the newline. ANSI codes and carriage returns are in it as they were printed."]
+    text: Annotated[
+        str, "The line without its newline. ANSI codes and carriage returns are in it as they were printed."
+    ]
     cutBytes: NotRequired[Annotated[int, "How many bytes of a very long line are not in the text."]]
 
 

@@ -13,7 +13,7 @@ class LineageOut(TypedDict):
     job: Annotated[str, "The name of the job that made it."]
     jobId: str
     attempt: int
-    path: Annotated[str, "Of the job's outputs."]
+    path: Annotated[str, "The path among the job's outputs."]
     cluster: str
     framework: str
     package: Annotated[str, "The digest of the job's code, or where it lies on the cluster; empty if it had none."]

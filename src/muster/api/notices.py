@@ -12,7 +12,7 @@ class NoticeSettingsOut(TypedDict):
     quietHours: Annotated[str | None, "When nothing is sent, as 22:00-07:00."]
     timeZone: str
     language: str
-    ways: Annotated[list[str], "By what ways you are told: those that are set and that this server has."]
+    ways: Annotated[list[str], "The ways by which you are told: those that are set and that this server has."]
     mailOffered: Annotated[bool, "Whether this server sends mails."]
     webhookHosts: Annotated[list[str], "The hosts that the address of a webhook may have."]
 

@@ -20,10 +20,10 @@ class ProblemOut(TypedDict):
     detail: str
     hint: NotRequired[str]
     problems: NotRequired[list[ProblemItem]]
-    warnings: NotRequired[Annotated[list[str], "For a job: parts of its file that would have no effect."]]
-    received: NotRequired[Annotated[int | None, "For an upload at a wrong offset: how many bytes the server has."]]
+    warnings: NotRequired[Annotated[list[str], "The parts of a job's file that would have no effect."]]
+    received: NotRequired[Annotated[int | None, "How many bytes the server has, after an upload at a wrong offset."]]
     mayHaveHappened: NotRequired[
         Annotated[bool, "For 503: the request may have been carried out. Repeat it with the same Idempotency-Key."]
     ]
-    capability: NotRequired[Annotated[str | None, "For `not-offered`: what the cluster cannot do."]]
-    cluster: NotRequired[Annotated[str | None, "For `not-offered`: the cluster."]]
+    capability: NotRequired[Annotated[str | None, "What the cluster cannot do, with the code `not-offered`."]]
+    cluster: NotRequired[Annotated[str | None, "The cluster, with the code `not-offered`."]]

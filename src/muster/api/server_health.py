@@ -7,7 +7,7 @@ class DatabaseHealth(TypedDict):
     kind: Annotated[str, "`sqlite` or `postgresql`."]
     answersMs: Annotated[float | None, "How long a short read took; null if it failed."]
     problem: Annotated[str, "Why it does not answer; empty if it does."]
-    sizeBytes: Annotated[int | None, "Of an SQLite database."]
+    sizeBytes: Annotated[int | None, "The size of an SQLite database."]
     lastEvent: Annotated[int | None, "The number of the newest event."]
 
 

@@ -45,7 +45,10 @@ class VirtualClusterOut(TypedDict):
     limits: LimitsOut
     userLimits: LimitsOut
     defaults: DefaultsOut
-    users: Annotated[list[str] | None, "For admins. If this and `groups` are empty, everybody may use it."]
+    users: Annotated[
+        list[str] | None,
+        "The users who may use it, which only admins see. If this and `groups` are empty, everybody may.",
+    ]
     groups: Annotated[list[str] | None, "For admins."]
 
 

@@ -47,7 +47,7 @@ class SimulationOut(TypedDict):
     id: str
     owner: str
     state: Literal["running", "done", "failed"]
-    progress: Annotated[float, "From 0 to 1."]
+    progress: Annotated[float, "How much of it is done, from 0 to 1."]
     createdAt: str
     endedAt: str | None
     error: Annotated[str, "Why it failed."]

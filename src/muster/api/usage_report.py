@@ -13,7 +13,7 @@ class ReportLineOut(TypedDict):
     cpuHours: Annotated[float, "The core hours that were asked for by tasks that ran."]
     usedCpuHours: float
     medianWaitS: Annotated[
-        float | None, "From submission to the first start, of jobs that first started in the window."
+        float | None, "The time from submission to the first start, of jobs that first started in the window."
     ]
     p95WaitS: float | None
     failures: Annotated[dict[str, int], "Jobs that failed in the window, by the kind of their fault."]

@@ -43,7 +43,9 @@ class NoticeSettingsIn(Request):
     waiting: Annotated[Seconds, AfterValidator(_waiting)] = Field(
         1800.0, description="How long a job waits before you are told: at least 1m, at most 366d."
     )
-    quiet_hours: Annotated[str, AfterValidator(_hours)] | None = Field(None, description="As 22:00-07:00.")
+    quiet_hours: Annotated[str, AfterValidator(_hours)] | None = Field(
+        None, description="The hours, written as 22:00-07:00."
+    )
     time_zone: Annotated[str, AfterValidator(known_zone)] = Field("UTC", max_length=64)
     language: Literal["en", "zh"] = "en"
 

@@ -6,7 +6,7 @@ from muster.wire.requests import Request
 
 PATH_DESCRIPTION = "Begins with the name of a folder: `data/criteo/train.csv`."
 MAX_PATH = 4096
-_RUN = "From the answer before, to go on; absent to begin."
+_RUN = "The `run` of the answer before, to go on; absent to begin."
 
 
 class FolderIn(Request):

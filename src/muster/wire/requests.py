@@ -180,9 +180,9 @@ class LoginIn(Request):
     user: str | None = Field(None, max_length=64)
     password: str | None = Field(None, max_length=1024)
     token: str | None = Field(None, max_length=256)
-    code: str | None = Field(None, max_length=256, description="From a login with an identity provider.")
+    code: str | None = Field(None, max_length=256, description="The code from a login with an identity provider.")
     verifier: str | None = Field(None, max_length=256, description="The PKCE verifier of the login with `code`.")
-    ticket: str | None = Field(None, max_length=256, description="From a link of `POST /login/link`.")
+    ticket: str | None = Field(None, max_length=256, description="The ticket from a link of `POST /login/link`.")
     name: str = Field("login", max_length=100)
 
 
@@ -225,11 +225,13 @@ class TokenIn(Request):
         description="`read`; `submit`, to read and to submit and control jobs; or `admin`, all that the user may do.",
     )
     job: str | None = Field(None, max_length=64, description="The only job, by id or name, that the token is for.")
-    user: str | None = Field(None, max_length=64, description="For another user; admins only.")
+    user: str | None = Field(
+        None, max_length=64, description="The user for whom the token is made, if it is another one; admins only."
+    )
 
 
 class CordonIn(Request):
-    reason: str = Field("", max_length=1000, description="For people.")
+    reason: str = Field("", max_length=1000, description="The reason, as people will read it.")
 
 
 class DrainIn(CordonIn):
@@ -279,12 +281,12 @@ class PortForwardIn(Request):
 
 
 class JobPageIn(Request):
-    port: int = Field(ge=1, le=65_535, description="On which the first task of the job listens.")
+    port: int = Field(ge=1, le=65_535, description="The port on which the first task of the job listens.")
     path: str = Field("/", pattern=PAGE_PATTERN, max_length=4096, description="The page at which to begin.")
 
 
 class EnvironmentTestIn(Request):
-    name: str = Field(min_length=1, max_length=4096, description="As the list shows it.")
+    name: str = Field(min_length=1, max_length=4096, description="The name of the environment, as the list shows it.")
     cluster: str | None = Field(
         None, max_length=253, description="If absent the server's default, or the one that has it."
     )

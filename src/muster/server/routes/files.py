@@ -26,8 +26,8 @@ Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 Path = Annotated[str, Query(min_length=1, max_length=requests.MAX_PATH, description=requests.PATH_DESCRIPTION)]
 Node = Annotated[str | None, Query(max_length=253, description="Needed where each node has its own files.")]
-Run = Annotated[str | None, Query(max_length=64, description="From the answer before, to go on.")]
-Sha256 = Annotated[str, Query(pattern=r"^[0-9a-f]{64}$", description="Of the whole file.")]
+Run = Annotated[str | None, Query(max_length=64, description="The `run` of the answer before, to go on.")]
+Sha256 = Annotated[str, Query(pattern=r"^[0-9a-f]{64}$", description="The digest of the whole file.")]
 MAX_BODY_BYTES = 8 << 20
 _CHECKED_AT_ONCE = 64 << 20
 """Smaller files come with their digest."""
@@ -148,7 +148,9 @@ async def file_digest(
     where: Where,
     me: Me,
     parts: Parts,
-    length: Annotated[int | None, Query(ge=0, le=2**50, description="Of the first bytes only.")] = None,
+    length: Annotated[
+        int | None, Query(ge=0, le=2**50, description="Answer the digest of this many first bytes only.")
+    ] = None,
     run: Run = None,
 ) -> Response:
     run, found = await parts.files.digest(me.user, where, run, length)

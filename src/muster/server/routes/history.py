@@ -29,7 +29,9 @@ _Word = Annotated[str | None, Query(max_length=256)]
 async def list_history(
     me: Me,
     parts: Parts,
-    everywhere: Annotated[bool, Query(alias="all", description="Of all servers, not of this one alone.")] = False,
+    everywhere: Annotated[
+        bool, Query(alias="all", description="Answer the jobs of all servers, not of this one alone.")
+    ] = False,
     owner: _Word = None,
     cluster: _Word = None,
     state: _Word = None,

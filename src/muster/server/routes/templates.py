@@ -34,7 +34,7 @@ _PUBLISHED: dict[int | str, dict[str, Any]] = {201: {"description": "The new ver
 async def list_templates(
     me: Me,
     parts: Parts,
-    built_in: Annotated[bool, Query(alias="builtIn", description="Also those that Muster itself has.")] = False,
+    built_in: Annotated[bool, Query(alias="builtIn", description="Answer also those that Muster itself has.")] = False,
 ) -> Response:
     """Lists the newest versions of the templates that you may use, without their files."""
     found = [template_view(template) for template in await templates.visible(parts.context, me.user)]
