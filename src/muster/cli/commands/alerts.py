@@ -63,7 +63,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--pending", is_flag=True, help="Also those that have not lasted long enough yet.")
+@click.option("--pending", is_flag=True, help="Also list alerts that have not lasted long enough yet.")
 @output_option("table", "wide", "json", "yaml", "name")
 def list_alerts(pending: bool, output: str) -> None:
     """List the alerts that fire now.

@@ -29,7 +29,7 @@ _MASTER = "master"
     help="For a file: change a value of the spec, as `muster submit` does; repeatable.",
 )
 @click.option("-n", "--name", help="For a file: another name for the job.")
-@click.option("--cluster", metavar="NAME", help=f"Of a folder: what to call the cluster.  [default: {_MASTER}]")
+@click.option("--cluster", metavar="NAME", help=f"For a folder: what to call the cluster.  [default: {_MASTER}]")
 @click.option(
     "--write",
     "home",

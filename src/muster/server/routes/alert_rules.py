@@ -39,7 +39,7 @@ _WEEK = timedelta(days=7).total_seconds()
 async def firing_alerts(
     me: Me,
     parts: Parts,
-    pending: Annotated[bool, Query(description="Also those that have not lasted long enough yet.")] = False,
+    pending: Annotated[bool, Query(description="Also list alerts that have not lasted long enough yet.")] = False,
 ) -> Response:
     """Admins see all, users those of their own jobs."""
     now = parts.context.clock()
