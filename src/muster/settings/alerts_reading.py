@@ -44,6 +44,7 @@ def read_alerts_config(path: Path, environ: Mapping[str, str] = os.environ) -> A
     reader = SecretReader(folder, environ)
     smtp = settings.smtp
     password = "" if smtp is None else reader.one("smtp.password", "password", smtp.password_file, smtp.password_env)
+    reader.authorities("smtp.caFile", None if smtp is None else smtp.ca_file)
     addresses, signing = [], []
     for place, way in enumerate(settings.notices):
         at = f"notices[{place}]"

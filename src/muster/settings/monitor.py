@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from muster.domain.specs import Priority
 from muster.lib.mail_addresses import ACCEPTED, is_mail_address
+from muster.lib.web_addresses import is_web_address
 from muster.wire.spec_schema import Seconds
 
 MOST_RECEIVERS = 500
@@ -47,8 +48,7 @@ def _address(value: str) -> str:
 
 
 def _web_address(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not value.isprintable() or " " in value:
+    if not is_web_address(value):
         raise ValueError("must be an address such as https://hooks.example.org/muster")
     return value
 

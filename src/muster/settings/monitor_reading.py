@@ -82,6 +82,7 @@ def _secrets(reader: SecretReader, settings: MonitorSettings) -> MonitorSecrets:
     ]
     smtp = settings.smtp
     password = reader.one("smtp.password", "password", smtp.password_file, smtp.password_env)
+    reader.authorities("smtp.caFile", smtp.ca_file)
     addresses, signing = [], []
     for place, way in enumerate(settings.notices):
         at = f"notices[{place}]"

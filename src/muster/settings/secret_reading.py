@@ -1,9 +1,11 @@
 """Reads the secrets that a settings file only names: in files of their own, or in variables."""
 
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
 from muster.domain.errors import Problem
+from muster.lib.web_addresses import is_web_address
 from muster.settings.private_files import read_secret
 
 
@@ -44,6 +46,14 @@ class SecretReader:
             self.problems.append(Problem(key, "what it contains is not an address that begins with http(s)://"))
         return address
 
-
-def is_web_address(text: str) -> bool:
-    return text.startswith(("http://", "https://")) and text.isprintable() and " " not in text
+    def authorities(self, path: str, file: Path | None) -> None:
+        """Checks a file of certificates, so that a mistake is told before a mail cannot be sent."""
+        if file is None:
+            return
+        place = self._folder / file.expanduser()
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(place)
+        except ssl.SSLError:
+            self.problems.append(Problem(path, f"{place} has no certificates in the format PEM"))
+        except OSError as error:
+            self.problems.append(Problem(path, f"cannot read {place}: {error.strerror}"))

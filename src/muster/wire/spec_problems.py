@@ -64,11 +64,17 @@ def largest_mapping(data: Any) -> int:
     return most
 
 
+_FOLLOWS = "default_factory_not_called"
+"""Said of a key that is not given and whose default depends on others, if one of these is wrong."""
+
+
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> "Problems":
     """A value that may have several types is refused once by each of them. That is one problem here, and if one type
     found the mistake further inside, the others are left out."""
     by_path: dict[Path, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
+        if item["type"] == _FOLLOWS:
+            continue
         by_path.setdefault(_path(item["loc"], data), []).append(item)
     inside = {path[:depth] for path in by_path for depth in range(len(path))}
     kept = [(path, items) for path, items in by_path.items() if path not in inside or not _by_type(items)]

@@ -213,3 +213,28 @@ def test_what_cannot_be_read_at_all_is_told(tmp_path: Path) -> None:
 def test_the_state_is_beside_the_file_or_at_home(tmp_path: Path) -> None:
     assert read(tmp_path, LEAST).state_file == tmp_path / "home" / "monitor.json"
     assert read(tmp_path, LEAST + "stateFile: here.json\n").state_file == tmp_path / "here.json"
+
+
+def test_a_mistake_brings_no_second_one_about_the_default_of_another_key(tmp_path: Path) -> None:
+    assert refused(tmp_path, "receivers: [a:99999]\nwarning_maillist: [li@example.org]\n") == [
+        "line 1: receivers[0]: must be host:port, or an address such as https://muster.example.org"
+    ]
+
+
+@pytest.mark.parametrize("address", ["http://a..b/x", "http://a:99999/x", "ftp://a/x", "http:///x", "http://[::1/x"])
+def test_an_address_that_leads_nowhere_is_refused(tmp_path: Path, address: str) -> None:
+    (problem,) = refused(tmp_path, f"{LEAST}notices: [{{kind: webhook, url: '{address}'}}]\n")
+    assert "must be an address such as https://" in problem
+    file = tmp_path / "url"
+    file.write_text(address)
+    file.chmod(0o600)
+    (problem,) = refused(tmp_path, f"{LEAST}notices: [{{kind: slack, urlFile: url}}]\n")
+    assert problem.endswith("notices[0].urlFile: what it contains is not an address that begins with http(s)://")
+
+
+def test_a_file_of_authorities_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (missing,) = refused(tmp_path, f"{LEAST}smtp: {{tls: starttls, caFile: missing.pem}}\n")
+    assert missing.endswith(f"smtp.caFile: cannot read {tmp_path}/missing.pem: No such file or directory")
+    (tmp_path / "ca.pem").write_text("not a certificate\n")
+    (other,) = refused(tmp_path, f"{LEAST}smtp: {{tls: starttls, caFile: ca.pem}}\n")
+    assert other.endswith(f"smtp.caFile: {tmp_path}/ca.pem has no certificates in the format PEM")
