@@ -16,8 +16,6 @@ from muster.ports.notifying import NotDelivered, Notifier
 _log = structlog.get_logger("monitor")
 _FIRST_PAUSE_S = 5.0
 _LONGEST_PAUSE_S = 600.0
-_GIVE_UP_S = 300.0
-"""How long a notifier may take beyond its own timeouts, as while the name of a host is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +28,8 @@ class Way:
 
 async def deliver(way: Way, story: Story) -> str:
     """Returns what people should know about the delivery. Raises NotDelivered."""
-    try:
-        # Not wait_for, which forgets in Python 3.11 that it was cancelled if the sending ends at the same moment.
-        async with asyncio.timeout(_GIVE_UP_S):
-            return await on_daemon_thread(lambda: way.notifier.send(way.teller.notice(story)), f"notice by {way.name}")
-    except TimeoutError:
-        raise NotDelivered(f"it has not ended within {_GIVE_UP_S:g} s") from None
+    # It is waited for until it ends by itself: one that is left behind could deliver what is tried again.
+    return await on_daemon_thread(lambda: way.notifier.send(way.teller.notice(story)), f"notice by {way.name}")
 
 
 class Courier:

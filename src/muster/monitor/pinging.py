@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from muster.lib.deadlines import Deadline, guarded_opener
 from muster.version import __version__
 
 
@@ -19,15 +20,22 @@ class Ping:
     timeout_s: float
 
     def __call__(self) -> None:
-        """Blocks. Raises NotPinged."""
+        """Blocks for the timeout at most, but for the look-up of a name. Raises NotPinged."""
         host = urlsplit(self.address).hostname
         request = urllib.request.Request(self.address, headers={"User-Agent": f"muster-monitor/{__version__}"})  # noqa: S310 - http(s), checked when it was read
-        try:
-            with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:  # noqa: S310
-                answer.read(1024)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise NotPinged(f"{host} answered {error.code}") from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise NotPinged(f"{host} cannot be reached: {getattr(reason, 'strerror', None) or reason}") from None
+        with Deadline(self.timeout_s) as deadline:
+            try:
+                guarded_opener(deadline).open(request, timeout=self.timeout_s).close()
+            except urllib.error.HTTPError as error:
+                with error:
+                    raise NotPinged(f"{host} answered {error.code}") from None
+            except (OSError, http.client.HTTPException) as error:
+                reason = "it did not answer in time" if deadline.is_over else _reason(error)
+                raise NotPinged(f"{host} cannot be reached: {reason}") from None
+            except UnicodeError:  # a host name that no name server could know
+                raise NotPinged(f"{host} cannot be reached: its name is none") from None
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return getattr(reason, "strerror", None) or str(reason)

@@ -178,9 +178,10 @@ class Monitor:
         if self._plan.ping is None or not self._is_saved:
             return
         try:
-            await on_daemon_thread(self._plan.ping, "ping")
-        except NotPinged as error:
-            _log.warning("the ping failed", error=str(error))
+            async with asyncio.timeout(self._plan.interval_s):  # whoever does not answer must not stop the rounds
+                await on_daemon_thread(self._plan.ping, "ping")
+        except (NotPinged, TimeoutError) as error:
+            _log.warning("the ping failed", error=str(error) or "it did not end within the interval")
 
 
 def _fitted(state: MonitorState, plan: Plan, canaries: Collection[str]) -> MonitorState:

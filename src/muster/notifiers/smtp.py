@@ -8,9 +8,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from muster.lib.deadlines import Deadline
 from muster.notifiers.http_posting import shortened
 from muster.notifiers.mail_message import mail_message
 from muster.ports.notifying import NotDelivered, Notice
+
+_STEPS = 10
+"""How many answers a mail server gives besides one for each recipient."""
 
 
 class Encryption(StrEnum):
@@ -37,9 +41,11 @@ class Mail:
     recipients: tuple[str, ...]
 
     def send(self, notice: Notice) -> str:
-        """A recipient whom the server refuses does not keep the notice from the others."""
+        """A recipient whom the server refuses does not keep the notice from the others. A server that takes its time
+        for each answer is not given up: it would deliver the mail, and get it again."""
         message = mail_message(notice, self.sender, self.recipients)
-        with _connected(self.server) as connection:
+        within_s = self.server.timeout_s * (_STEPS + len(self.recipients))
+        with _connected(self.server, within_s) as connection:
             refused = connection.send_message(message, self.sender, list(self.recipients))
         said = (
             f"{name} ({code} {shortened(words.decode(errors='replace'))})" for name, (code, words) in refused.items()
@@ -47,12 +53,45 @@ class Mail:
         return f"the mail server refused {', '.join(said)}" if refused else ""
 
 
+class _Plain(smtplib.SMTP):
+    def __init__(self, server: MailServer, deadline: Deadline) -> None:
+        self._deadline = deadline
+        super().__init__(server.host, server.port, timeout=server.timeout_s)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """The first one is the greeting, before anything is sent."""
+        self._deadline.guard(self.sock)
+        return super().getreply()
+
+
+class _Encrypted(smtplib.SMTP_SSL):
+    def __init__(self, server: MailServer, deadline: Deadline) -> None:
+        self._deadline = deadline
+        super().__init__(server.host, server.port, timeout=server.timeout_s, context=_context(server.ca_file))
+
+    def getreply(self) -> tuple[int, bytes]:
+        self._deadline.guard(self.sock)
+        return super().getreply()
+
+
 @contextmanager
-def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
+def _connected(server: MailServer, within_s: float) -> Iterator[smtplib.SMTP]:
     place = f"the mail server {server.host}:{server.port}"
+    with Deadline(within_s) as deadline:
+        try:
+            with _told(server, place, deadline) as connection:
+                yield connection
+        except NotDelivered:
+            if deadline.is_over:
+                raise NotDelivered(f"{place} has not taken the mail within {within_s:g} s") from None
+            raise
+
+
+@contextmanager
+def _told(server: MailServer, place: str, deadline: Deadline) -> Iterator[smtplib.SMTP]:
     connection: smtplib.SMTP | None = None
     try:
-        connection = _opened(server)
+        connection = _opened(server, deadline)
         yield connection
         with suppress(smtplib.SMTPException, OSError):  # the mail has been accepted
             connection.quit()
@@ -77,6 +116,8 @@ def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
         raise NotDelivered(f"{place} has a certificate that cannot be trusted: {error.verify_message}") from None
     except socket.gaierror as error:
         raise NotDelivered(f"{place} cannot be found: {error.strerror}") from None
+    except UnicodeError:  # a host name that no name server could know
+        raise NotDelivered(f"{place} cannot be found: its name is none") from None
     except OSError as error:
         raise NotDelivered(f"{place} cannot be reached: {error.strerror or error}") from None
     finally:
@@ -84,14 +125,9 @@ def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
             connection.close()
 
 
-def _opened(server: MailServer) -> smtplib.SMTP:
-    connection: smtplib.SMTP
-    if server.encryption is Encryption.TLS:
-        connection = smtplib.SMTP_SSL(
-            server.host, server.port, timeout=server.timeout_s, context=_context(server.ca_file)
-        )
-    else:
-        connection = smtplib.SMTP(server.host, server.port, timeout=server.timeout_s)
+def _opened(server: MailServer, deadline: Deadline) -> smtplib.SMTP:
+    opened = _Encrypted if server.encryption is Encryption.TLS else _Plain
+    connection: smtplib.SMTP = opened(server, deadline)
     try:
         if server.encryption is Encryption.STARTTLS:
             connection.starttls(context=_context(server.ca_file))
@@ -104,7 +140,11 @@ def _opened(server: MailServer) -> smtplib.SMTP:
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca_file)
+    """The authorities of the file are trusted besides those of the system."""
+    context = ssl.create_default_context()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
 
 
 def _said(error: smtplib.SMTPResponseException) -> str:

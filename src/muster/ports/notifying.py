@@ -46,6 +46,6 @@ class Notifier(Protocol):
 
     def send(self, notice: Notice) -> str:
         """Returns when somebody has accepted the notice, with what people should know about it, else an empty text,
-        and raises NotDelivered if nobody has. It blocks, for a limited time. A notice may be sent twice if a process
-        ends between the answer and its record."""
+        and raises NotDelivered if nobody has. It blocks for a limited time, and sends nothing after it has raised. A
+        notice may be sent twice if a process ends between the answer and its record, or if no answer comes."""
         ...

@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from muster.monitor.outcomes import Outcome, ReasonCode, Step
 from muster.monitor.receiver_calls import Receiver
 from muster.monitor.receiver_checks import ReceiverChecks
+from tests.parts.dripping import dripping
 from tests.parts.mail_server import own_tls_context
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, problem
 
@@ -137,40 +137,18 @@ def test_a_receiver_that_accepts_nothing_more_is_given_up_in_time() -> None:
         assert found(f"http://127.0.0.1:{port}", timeout_s=3.0) == (ReasonCode.TIMED_OUT, Step.ALIVE)
 
 
-@contextmanager
-def dripping() -> Iterator[str]:
-    """Sends one byte now and then for ever, so that no single read takes long."""
-    end = threading.Event()
-
-    def serve(listening: socket.socket) -> None:
-        connection, _ = listening.accept()
-        with connection:
-            while not end.wait(0.05):
-                try:
-                    connection.sendall(b"H")
-                except OSError:
-                    return
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=serve, args=(listening,), daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        end.set()
-        thread.join(10)
-
-
 def test_a_receiver_that_drips_is_given_up_in_time() -> None:
-    with dripping() as url:
-        assert found(url, timeout_s=0.5)[0] is ReasonCode.TIMED_OUT
+    with dripping() as port:
+        assert found(f"http://127.0.0.1:{port}", timeout_s=0.5)[0] is ReasonCode.TIMED_OUT
 
 
 def test_one_slow_receiver_delays_no_other(server: TinyServer) -> None:
     async def both() -> tuple[dict[str, Outcome], float]:
-        receivers = [Receiver("slow", url), Receiver("fast", server.url, None, "t")]
+        receivers = [Receiver("slow", f"http://127.0.0.1:{port}"), Receiver("fast", server.url, None, "t")]
         began = time.monotonic()
         return await ReceiverChecks(receivers, 5.0).round(), time.monotonic() - began
 
-    with dripping() as url:
+    with dripping() as port:
         outcomes, took_s = asyncio.run(both())
     assert (outcomes["fast"].reason, outcomes["slow"].reason is None) == (None, False)
     assert outcomes["fast"].took_s < took_s

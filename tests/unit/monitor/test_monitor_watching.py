@@ -24,6 +24,7 @@ from muster.monitor.telling import Teller
 from muster.monitor.watching import Clocks, Monitor, Plan
 from muster.monitor.week import WeeklyTime
 from muster.ports.notifying import NotDelivered, Notice
+from tests.parts.dripping import dripping
 from tests.unit.client.tiny_server import Answer, Asked, Reply, TinyServer, problem
 
 pytestmark = pytest.mark.fast
@@ -95,7 +96,7 @@ class World:
         """With the real clocks, and rounds that follow each other closely."""
         way = Way("mail", self.mail, Teller("en", "UTC", "watcher"), ALL)
         receivers = (Receiver("a", self.server.url, None, "mst_x"),)
-        plan = Plan(receivers, 0.05, 20.0, Damping(1, 1), (way,), None, self.state_file, canary)
+        plan = Plan(receivers, 0.05, 20.0, Damping(1, 1), (way,), None, self.state_file, canary, self.ping)
         return Monitor(plan, opened_state(self.state_file))
 
     async def gather(
@@ -284,6 +285,36 @@ def test_a_ping_that_fails_ends_nothing_and_tells_no_secret(world: World) -> Non
     assert "s3cret" not in f"{failed.value}{ping!r}"
     world.ping = ping
     run(lambda: world.monitor().round())
+
+
+def test_a_ping_that_is_never_answered_to_its_end_is_given_up(world: World) -> None:
+    with dripping() as port:
+        ping = Ping(f"http://127.0.0.1:{port}/s3cret", 0.3)
+        with pytest.raises(NotPinged, match="it did not answer in time"):
+            ping()
+
+
+def test_a_ping_to_an_address_that_leads_nowhere_ends_nothing(world: World) -> None:
+    world.ping = Ping("http://a..b/", 20.0)
+    run(lambda: world.monitor().round())
+
+
+def test_a_ping_that_hangs_does_not_stop_the_rounds(world: World) -> None:
+    free = threading.Event()
+
+    def hang() -> None:
+        free.wait(60)
+
+    world.ping = hang
+    monitor = world.quick_monitor(None)
+
+    async def play() -> None:
+        await monitor.round()
+        await monitor.round()
+
+    run(play)
+    free.set()
+    assert monitor.state.rounds == 2
 
 
 def test_a_state_that_cannot_be_written_stops_the_ping_and_nothing_else(world: World) -> None:

@@ -9,6 +9,7 @@ import pytest
 from muster.notifiers.mail_message import mail_message, mailbox
 from muster.notifiers.smtp import Encryption, Mail, MailServer
 from muster.ports.notifying import NotDelivered, Notice, NoticeKind, Picture
+from tests.parts.dripping import dripping
 from tests.parts.mail_server import MailServer as RealServer
 from tests.parts.mail_server import running_mail_server
 
@@ -132,3 +133,8 @@ def test_a_server_that_is_none_is_told() -> None:
         mail = a_mail(listening.getsockname()[1], timeout_s=0.3)
         with pytest.raises(NotDelivered, match="did not answer"):
             mail.send(NOTICE)
+
+
+def test_a_mail_server_that_drips_is_given_up() -> None:
+    with dripping() as port, pytest.raises(NotDelivered, match=r"has not taken the mail within|did not answer within"):
+        a_mail(port, timeout_s=0.2).send(NOTICE)

@@ -12,6 +12,7 @@ import pytest
 from muster.notifiers.chat_robots import CHATS, ChatRobot, cut
 from muster.notifiers.webhook import Webhook
 from muster.ports.notifying import NotDelivered, Notice, NoticeKind
+from tests.parts.dripping import dripping
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer
 
 pytestmark = pytest.mark.fast
@@ -148,6 +149,18 @@ def test_an_answer_that_does_not_come_is_given_up(server: TinyServer) -> None:
     with pytest.raises(NotDelivered, match=r"did not answer within 0\.2 s"):
         Webhook(f"{server.url}/api/v1/hook", "", 0.2).send(NOTICE)
     held.set()
+
+
+def test_an_answer_that_never_ends_is_given_up() -> None:
+    with dripping() as port, pytest.raises(NotDelivered, match=r"127\.0\.0\.1 did not answer within 0\.3 s"):
+        Webhook(f"http://127.0.0.1:{port}/hook", "", 0.3).send(NOTICE)
+
+
+@pytest.mark.parametrize("address", ["http://a..b/s3cret", f"http://{'a' * 64}.org/s3cret"])
+def test_an_address_that_leads_nowhere_is_told(address: str) -> None:
+    with pytest.raises(NotDelivered, match="cannot be reached: its name is none") as refused:
+        Webhook(address, "", 10.0).send(NOTICE)
+    assert "s3cret" not in str(refused.value)
 
 
 def test_nobody_listens(server: TinyServer) -> None:

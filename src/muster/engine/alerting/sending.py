@@ -21,8 +21,6 @@ from muster.ports.store import AlertingChange, Change, TriedNotice
 _log = structlog.get_logger("engine.notices")
 _FIRST_PAUSE_S = 5.0
 _LONGEST_PAUSE_S = 900.0
-_SEND_WITHIN_S = 120.0
-"""How long a notifier may take beyond its own timeouts, as while the name of a host is looked up."""
 _GIVE_UP_S = 3 * 86400.0
 _LOOK_AGAIN_S = 15.0
 _MOST_LANES = 16
@@ -114,11 +112,8 @@ class Sending:
         letter = Notice(
             notice.id, NoticeKind(notice.kind), notice.title, notice.text, notice.at, data=dict(notice.data)
         )
-        sending = on_daemon_thread(lambda: notifier.send(letter), f"notice by {notice.way}")
-        try:
-            return await asyncio.wait_for(sending, _SEND_WITHIN_S)
-        except TimeoutError:
-            raise NotDelivered(f"it has not ended within {_SEND_WITHIN_S:g} s") from None
+        # It is waited for until it ends by itself: one that is left behind could deliver what is tried again.
+        return await on_daemon_thread(lambda: notifier.send(letter), f"notice by {notice.way}")
 
     async def _notifier(self, notice: QueuedNotice) -> Notifier:
         if notice.user_id == ADMINS:
