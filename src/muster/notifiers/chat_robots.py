@@ -1,13 +1,14 @@
 """The robots of chats: Feishu, DingTalk, WeCom and Slack. Each is an address that takes JSON.
 
-Messages are plain text, so that nothing that a user has written becomes a link, a mention or a format. The first three
-answer 200 also if they refuse a message, with a code in the body.
+Messages are plain text, so that nothing that a user has written becomes a link, a mention or a format; what would be
+one in plain text, too, is changed. The first three answer 200 also if they refuse a message, with a code in the body.
 """
 
 import base64
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from muster.ports.notifying import NotDelivered, Notice
 
 Body = Mapping[str, Any]
 _CUT = "\n…"
+_FEISHU_TAG = re.compile(r"<(?=\s*/?\s*at\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ def cut(text: str, most_bytes: int) -> str:
 
 
 def _feishu(text: str, secret: str, now: float) -> Body:
-    body: dict[str, Any] = {"msg_type": "text", "content": {"text": text}}
+    """Feishu has tags in plain text: `<at user_id="all">` would call everybody."""
+    body: dict[str, Any] = {"msg_type": "text", "content": {"text": _FEISHU_TAG.sub("＜", text)}}
     if not secret:
         return body
     stamp = str(int(now))

@@ -73,6 +73,14 @@ def test_feishu_gets_text_and_the_signature_that_it_documents(server: TinyServer
     }
 
 
+def test_no_text_calls_everybody_in_feishu(server: TinyServer) -> None:
+    server.on("POST", "/hook", Answer(200, GOOD["feishu"]))
+    text = '<at user_id="all">x</at> < AT user_id="all"/> a < b <attempt>'
+    a_robot(server, "feishu").send(Notice("1", NoticeKind.FAILURE, "t", text, 0.0))
+    content = sent(server).json["content"]["text"]
+    assert content == 't\n\n＜at user_id="all">x＜/at> ＜ AT user_id="all"/> a < b <attempt>'
+
+
 def test_dingtalk_gets_text_and_its_signature_in_the_address(server: TinyServer) -> None:
     server.on("POST", "/hook", Answer(200, GOOD["dingtalk"]))
     a_robot(server, "dingtalk", "sec").send(NOTICE)
