@@ -1,5 +1,6 @@
 """Rules over the real engine: what fires is kept, told once, acted upon and audited, also over a crash."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -91,6 +92,27 @@ async def test_a_lost_node_is_told_once_and_its_return_once(lab: Laboratory, rul
     (past,) = await lab.context.store.alert_history(owner=None, since=0, until=1e12, rule=None, limit=10)
     assert past.resolved_at is not None
     assert past.is_told
+
+
+async def test_a_mistake_in_telling_users_does_not_end_the_evaluation_of_rules(lab: Laboratory, rules: Rules) -> None:
+    rules.made = replace(rules.made, interval_s=0.01)
+    rounds, calls = rounds_of(lab, rules), 0
+
+    async def wrong() -> None:
+        nonlocal calls
+        calls += 1
+        rounds.jobs.ended.set()
+        raise ValueError("a mistake")
+
+    rounds.jobs.tell = wrong  # type: ignore[method-assign]
+    rounds.jobs.ended.set()
+    running = asyncio.create_task(rounds.run())
+    async with asyncio.timeout(60):
+        while calls < 5 and not running.done():
+            await asyncio.sleep(0.01)
+    assert not running.done()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_a_server_that_dies_and_comes_back_tells_nothing_twice(lab: Laboratory, rules: Rules) -> None:

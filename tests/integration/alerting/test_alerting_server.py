@@ -79,6 +79,23 @@ def test_what_fires_is_mailed_once_over_kills_and_its_end_once(tmp_path: Path) -
             assert {"audit.alert.fire", "audit.alert.resolve", "audit.notice.send"} <= set(kinds)
 
 
+def test_admins_hear_nothing_of_the_end_of_what_they_were_not_told(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running_mail_server() as mails:
+        to = {"mailTo": ["ops@example.org"], "smtp": {"host": "127.0.0.1", "port": mails.port}}
+        write_rules(home, {**ALWAYS, "do": []}, **to)
+        with running_server(home) as server:
+            admin = Caller(server, server.token)
+            wait_for("the alert", lambda: firing(admin))
+            new = home / "alerts.new"
+            new.write_text(json.dumps({"interval": "1s", "rules": OFF, **to}))
+            new.rename(home / "alerts.yaml")
+            wait_for("its end", lambda: not firing(admin))
+            write_rules(home, ALWAYS, **to)
+            mails.wait_for(1)
+            assert not [one for one in subjects(mails) if "is over" in one]
+
+
 def test_a_wrong_file_is_told_and_the_rules_of_before_hold(tmp_path: Path) -> None:
     home = tmp_path / "home"
     write_rules(home, ALWAYS)

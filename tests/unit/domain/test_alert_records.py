@@ -175,3 +175,12 @@ def test_whatever_happens_beginnings_and_ends_are_told_in_turn(moves: list[tuple
         assert len(life.records) <= 1
     words = [what for _, _, what in life.told]
     assert words == (["fires", "is over"] * len(words))[: len(words)]
+
+
+def test_whoever_was_told_that_it_fires_is_told_of_its_end_also_by_another_rule() -> None:
+    life = Life(replace(HOT, actions=(AlertAction.CORDON, AlertAction.MAIL_OWNER)))
+    (fired,) = life.at(0, hot()).fired
+    assert (fired.tells, fired.todo) == ((AlertAction.MAIL_OWNER,), (AlertAction.CORDON,))
+    life.rules = ()
+    (resolved,) = life.at(10).resolved
+    assert resolved.tells == (AlertAction.MAIL_OWNER,)

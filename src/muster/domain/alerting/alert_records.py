@@ -10,6 +10,8 @@ from muster.domain.alerting.alert_conditions import Condition, node_of
 from muster.domain.alerting.alert_rules import AlertAction, AlertRule
 from muster.domain.alerting.alerts import Severity, Subject, SubjectType
 
+_TELLING = frozenset({AlertAction.NOTIFY, AlertAction.MAIL_OWNER})
+
 
 class AlertPhase(StrEnum):
     PENDING = "pending"
@@ -36,6 +38,9 @@ class AlertRecord:
     resolved_at: float | None = None
     is_told: bool = False
     """Whether people were told that it fires. Only then are they told that it is over, if it is not silenced then."""
+    tells: tuple[AlertAction, ...] | None = None
+    """Of `notify` and `mail-owner`, those that told people that it fires: the same people hear of its end, also if the
+    rule has changed meanwhile. None if nobody was told yet, or by an older version."""
     held_until: float | None = None
     """Until when quiet hours hold back what people are told; None if they do not."""
     silenced_by: str = ""
@@ -200,13 +205,17 @@ def _judged(
         is_new = (
             rule is not None and not silence and not inhibitor and not record.is_told and record.clear_since is None
         )
-        judged[key] = replace(marked, is_told=True, todo=_acts(rule)) if rule is not None and is_new else marked
+        judged[key] = _told(marked, rule) if rule is not None and is_new else marked
     return judged
+
+
+def _told(record: AlertRecord, rule: AlertRule) -> AlertRecord:
+    return replace(record, is_told=True, tells=tuple(one for one in rule.actions if one in _TELLING), todo=_acts(rule))
 
 
 def _acts(rule: AlertRule) -> tuple[AlertAction, ...]:
     """What is done besides telling people. Evidence is collected before anything changes."""
-    acts = [action for action in rule.actions if action not in (AlertAction.NOTIFY, AlertAction.MAIL_OWNER)]
+    acts = [action for action in rule.actions if action not in _TELLING]
     return tuple(sorted(acts, key=lambda action: action is not AlertAction.STACKS))
 
 

@@ -102,6 +102,9 @@ class Rounds:
             except MusterError as error:
                 _log.warning("users could not be told of their jobs", error=error.message)
                 return
+            except Exception:  # a mistake here must not end the evaluation of rules
+                _log.exception("users could not be told of their jobs")
+                return
             self._wake_sending()
 
     async def round(self) -> RuleBook:
@@ -170,8 +173,7 @@ class Rounds:
     def _to_admins(
         self, record: AlertRecord, rules: dict[str, AlertRule], book: RuleBook, now: float
     ) -> Iterator[QueuedNotice]:
-        rule = rules.get(record.rule)
-        if rule is not None and AlertAction.NOTIFY not in rule.actions:
+        if not _tells(record, AlertAction.NOTIFY, rules):
             return
         is_urgent = record.severity is Severity.CRITICAL
         due = now if is_urgent or book.quiet is None else book.quiet.end_after(now, ZoneInfo(book.time_zone))
@@ -183,7 +185,11 @@ class Rounds:
     async def _to_owners(
         self, step: Step, rules: dict[str, AlertRule], book: RuleBook, now: float
     ) -> AsyncIterator[QueuedNotice]:
-        told = [record for record in (*step.fired, *step.resolved) if record.owner and _mails_owner(record, rules)]
+        told = [
+            record
+            for record in (*step.fired, *step.resolved)
+            if record.owner and _tells(record, AlertAction.MAIL_OWNER, rules)
+        ]
         people = await recipients(self._context) if told else {}
         for record in told:
             owner = people.get(record.owner)
@@ -219,9 +225,11 @@ def _held(record: AlertRecord, notices: Sequence[QueuedNotice], now: float) -> A
     return replace(record, held_until=due_at) if due_at > now else record
 
 
-def _mails_owner(record: AlertRecord, rules: dict[str, AlertRule]) -> bool:
+def _tells(record: AlertRecord, whom: AlertAction, rules: dict[str, AlertRule]) -> bool:
+    if record.tells is not None:
+        return whom in record.tells
     rule = rules.get(record.rule)
-    return rule is None or AlertAction.MAIL_OWNER in rule.actions
+    return rule is None or whom in rule.actions
 
 
 def _audited(step: Step, now: float) -> Iterator[Event]:

@@ -51,6 +51,9 @@ class Sending:
                 except MusterError as error:
                     _log.warning("notices could not be read", error=error.message)
                     pause_s = _LOOK_AGAIN_S
+                except Exception:  # a mistake with one notice must not end the sending of all others
+                    _log.exception("notices could not be read")
+                    pause_s = _LOOK_AGAIN_S
                 try:
                     async with asyncio.timeout(pause_s):
                         await self._news.wait()
