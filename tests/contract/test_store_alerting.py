@@ -106,6 +106,25 @@ async def test_the_oldest_notice_of_each_lane_comes_first_and_holds_back_the_oth
     assert await store.next_notice_at() == 1.0
 
 
+async def test_a_long_lane_hides_no_other_and_gives_several_at_once_in_their_order(store: Store) -> None:
+    many = [replace(NOTICE, id=f"m{number}") for number in range(30)]
+    other = replace(NOTICE, id="other", way="slack", at=3.0, not_before=3.0)
+    await write(store, AlertingChange(notices=[*many, replace(NOTICE, id="later", at=2.0), other]))
+    assert [one.id for one in await store.due_notices(9.0, limit=2)] == ["m0", "other"]
+    found = [one.id for one in await store.due_notices(9.0, limit=100, each=31)]
+    assert found[:2] == ["m0", "other"]
+    assert sorted(found) == sorted([*(one.id for one in many), "later", "other"])
+    assert found[-1] == "later"
+
+
+async def test_a_notice_that_is_tried_again_later_holds_back_those_after_it(store: Store) -> None:
+    after = replace(NOTICE, id="n2", at=2.0)
+    await write(store, AlertingChange(notices=[NOTICE, after]))
+    await write(store, AlertingChange(tried_notices=[TriedNotice(replace(NOTICE, tries=1), 50.0)]))
+    assert await store.due_notices(9.0, limit=10, each=5) == []
+    assert [one.id for one in await store.due_notices(50.0, limit=10, each=5)] == ["n1", "n2"]
+
+
 async def test_a_notice_that_waits_for_its_time_is_not_due_before(store: Store) -> None:
     await write(store, AlertingChange(notices=[replace(NOTICE, not_before=10.0)]))
     assert await store.due_notices(9.9, limit=10) == []

@@ -550,8 +550,9 @@ class Store(Protocol):
 
     async def silences(self) -> list[Silence]: ...
 
-    async def due_notices(self, now: float, *, limit: int) -> list[QueuedNotice]:
-        """The oldest notice of each lane, if it is due now."""
+    async def due_notices(self, now: float, *, limit: int, each: int = 1) -> list[QueuedNotice]:
+        """Up to `each` notices of every lane that are due now, the oldest first, and the first of all lanes before the
+        second of any. One that is to be tried again later holds back all that came after it."""
         ...
 
     async def next_notice_at(self) -> float | None:

@@ -65,24 +65,26 @@ def all_silences(connection: Connection) -> list[Silence]:
     return [Silence(row.id, row.rule, row.subject, row.reason, row.by, row.created_at, row.until) for row in rows]
 
 
-def due_notices(connection: Connection, now: float, limit: int) -> list[QueuedNotice]:
-    """The oldest of each lane, if it is due."""
+def due_notices(connection: Connection, now: float, limit: int, each: int) -> list[QueuedNotice]:
+    """Those that are due and that no older one of their lane holds back, which is to be tried again later. The first of
+    each lane come before the second of any, so that a long lane keeps no other from being seen."""
     waiting = notices.c.due_at.is_not(None)
-    oldest = (
-        select(notices.c.lane, func.min(notices.c.at).label("at")).where(waiting).group_by(notices.c.lane).subquery()
+    held = (
+        select(notices.c.lane, func.min(notices.c.at).label("at"))
+        .where(waiting, notices.c.due_at > now)
+        .group_by(notices.c.lane)
+        .subquery()
     )
-    query = (
-        select(notices.c.body)
-        .join(oldest, (oldest.c.lane == notices.c.lane) & (oldest.c.at == notices.c.at))
-        .where(waiting, notices.c.due_at <= now)
-        .order_by(notices.c.due_at, notices.c.key)
-        .limit(limit)
+    oldest_first = (notices.c.at, notices.c.due_at, notices.c.key)
+    place = func.row_number().over(partition_by=notices.c.lane, order_by=oldest_first).label("place")
+    due = (
+        select(notices.c.body, notices.c.due_at, notices.c.key, place)
+        .outerjoin(held, held.c.lane == notices.c.lane)
+        .where(waiting, notices.c.due_at <= now, held.c.at.is_(None) | (notices.c.at <= held.c.at))
+        .subquery()
     )
-    found = (_NOTICE.validate_json(row.body) for row in connection.execute(query))
-    first: dict[str, QueuedNotice] = {}
-    for notice in found:
-        first.setdefault(notice.lane, notice)
-    return list(first.values())
+    query = select(due.c.body).where(due.c.place <= each).order_by(due.c.place, due.c.due_at, due.c.key).limit(limit)
+    return [_NOTICE.validate_json(row.body) for row in connection.execute(query)]
 
 
 def next_notice_at(connection: Connection) -> float | None:

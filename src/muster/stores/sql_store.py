@@ -356,8 +356,8 @@ class SqlStore:
     async def silences(self) -> list[Silence]:
         return await self._read(alerting.all_silences)
 
-    async def due_notices(self, now: float, *, limit: int) -> list[QueuedNotice]:
-        return await self._read(partial(alerting.due_notices, now=now, limit=limit))
+    async def due_notices(self, now: float, *, limit: int, each: int = 1) -> list[QueuedNotice]:
+        return await self._read(partial(alerting.due_notices, now=now, limit=limit, each=each))
 
     async def next_notice_at(self) -> float | None:
         return await self._read(alerting.next_notice_at)

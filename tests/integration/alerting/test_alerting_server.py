@@ -79,6 +79,33 @@ def test_what_fires_is_mailed_once_over_kills_and_its_end_once(tmp_path: Path) -
             assert {"audit.alert.fire", "audit.alert.resolve", "audit.notice.send"} <= set(kinds)
 
 
+def test_a_flood_of_alerts_is_one_mail_and_each_is_told_to_programs(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    names = [f"Disk{number}" for number in range(7)]
+    with running_mail_server() as mails, webhook_receiver() as hook:
+        document = {
+            "interval": "1s",
+            "rules": {**OFF, **dict.fromkeys(names, ALWAYS)},
+            "mailTo": ["ops@example.org"],
+            "smtp": {"host": "127.0.0.1", "port": mails.port},
+            "notices": [{"kind": "webhook", "url": f"http://127.0.0.1:{hook.port}/"}],
+        }
+        (home / "alerts.yaml").write_text(json.dumps(document))
+        with running_server(home) as server:
+            (mail,) = mails.wait_for(1)
+            assert mail.subject.startswith("[Muster] (7) Disk")
+            assert all(f"Rule {name}, critical" in mail.text for name in names)
+            wait_for("all by webhook", lambda: {one["data"]["rule"] for one in hook.got} == set(names))
+            admin = Caller(server, server.token)
+            listed = ok(admin.get("/notices", params={"admins": True}))["items"]
+            assert [one["sentAt"] is None for one in listed if one["way"] == "mail"] == [False] * 7
+            server.kill()
+            server.start()
+            evaluated_again(server, Caller(server, server.token), home)
+            assert len(mails.mails) == 1
+
+
 def test_admins_hear_nothing_of_the_end_of_what_they_were_not_told(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with running_mail_server() as mails:
