@@ -39,7 +39,10 @@ class QuietHours:
         if not is_quiet:
             return at
         day = local.date() + timedelta(days=1) if over_midnight and now >= self.begin else local.date()
-        return datetime.combine(day, self.end, zone).astimezone(UTC).timestamp()
+        end = datetime.combine(day, self.end, zone)
+        if end.timestamp() < at:  # clocks were set back meanwhile, and the hours are quiet for the second time
+            end = end.replace(fold=1)
+        return end.astimezone(UTC).timestamp()
 
 
 def quiet_hours(text: str) -> QuietHours:
