@@ -61,6 +61,49 @@ def test_outside_of_a_task_nothing_is_written(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+_ODD_VALUES = """
+import muster
+class Tensor:
+    def __float__(self):
+        raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
+muster.log(step="x", lost=1)
+muster.log(step=1, loss=0.5, huge=10**400, tensor=Tensor())
+muster.log(step=2**53, loss=0.4)
+muster.log(step=2, loss=0.3, **{"a\\nb": 1, "": 2, "n" * 251: 3})
+"""
+
+
+def test_what_has_no_place_in_the_history_takes_nothing_else_with_it_and_is_said(folder: Path) -> None:
+    (folder / "metrics").touch()
+    done = ran(_ODD_VALUES, folder)
+    assert [(line["step"], line["metrics"]) for line in lines(folder)] == [(1, {"loss": 0.5}), (2, {"loss": 0.3})]
+    said = [line.removeprefix("muster.log: ") for line in done.stderr.splitlines()]
+    assert [words.split()[0] for words in said] == ["not", "huge", "tensor", "a", "'a\\nb'", "''", f"'{'n' * 50}'"]
+
+
+_LONG_TRAINING = """
+import muster, random, sys
+writer = sys.modules["muster"]
+writer._SPARING_FROM, writer._SPARED_EVERY_S, writer._MOST_BYTES = 2000, 3600.0, 8000
+values = [100 + i % 7 for i in range(5000)]
+values[3000], values[4000], values[4998] = 1, 1000, float("inf")
+for step, value in enumerate(values):
+    muster.log(step=step, loss=value, other=-step)
+"""
+
+
+def test_of_a_long_training_the_lowest_highest_and_last_values_are_kept_though_the_file_is_nearly_full(
+    folder: Path,
+) -> None:
+    (folder / "metrics").touch()
+    done = ran(_LONG_TRAINING, folder)
+    assert "take 0 MiB: from now on" in done.stderr
+    assert "no more are kept" not in done.stderr
+    found = [(line["step"], name, value) for line in lines(folder) for name, value in line["metrics"].items()]
+    assert [step for step, name, _ in found if name == "loss"][-3:] == [3000, 4000, 4999]
+    assert {(3000, "loss", 1.0), (4000, "loss", 1000.0), (4999, "other", -4999.0)} <= set(found)
+
+
 def test_a_file_that_cannot_be_written_stops_no_training(folder: Path) -> None:
     (folder / "metrics").symlink_to("/dev/full")
     done = ran(_PROGRAM, folder)
