@@ -27,6 +27,7 @@ export const experimentsEn = {
     gpuHours: "GPU hours",
     cost: "Cost",
     gpuBusy: "GPU busy",
+    energy: "Energy",
     peakMemory: "Peak memory",
     package: "Code",
     commit: "Commit",

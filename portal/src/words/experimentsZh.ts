@@ -31,6 +31,7 @@ export const experimentsZh: ExperimentWords = {
     gpuHours: "GPU 小时",
     cost: "费用",
     gpuBusy: "GPU 利用率",
+    energy: "能耗",
     peakMemory: "内存峰值",
     package: "代码",
     commit: "提交版本",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.cli.failures import Failure
+from muster.cli.tables.job_usage import energy
 from muster.lib.numbers import as_number
 from muster.lib.own_environment import PYARROW, pip_install
 from muster.lib.quantities import about_bytes
@@ -18,6 +19,7 @@ _USE: Sequence[tuple[str, Callable[[Run], Any]]] = (
     ("cost", lambda run: None if run["cost"] is None else round(run["cost"], 2)),
     ("peak memory", lambda run: None if run["peakMemoryBytes"] is None else about_bytes(run["peakMemoryBytes"])),
     ("GPU busy", lambda run: None if run["gpuPercent"] is None else f"{run['gpuPercent']:.0f} %"),
+    ("energy", lambda run: energy(run["energyJ"])),
 )
 _PLAIN = (
     *("id", "name", "owner", "cluster", "vc", "state", "reason", "submittedAt", "startedAt", "endedAt", "ranS"),
@@ -47,6 +49,7 @@ def compared(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
         *(_line(title, runs, value) for title, value in _USE),
         *_keyed("param", runs, "params", only_differing=False),
         *_keyed("env", runs, "env", only_differing=True),
+        *_keyed("tag", runs, "tags", only_differing=True),
     ]
     for name in known_names(runs, "metrics"):
         lines.append([name, *((run["metrics"].get(name) or {}).get("last") for run in runs)])
@@ -55,16 +58,18 @@ def compared(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
 
 def flattened(runs: Sequence[Run]) -> tuple[list[str], list[list[Any]]]:
     """The titles of a table with one line for each job, and the lines."""
-    params, metrics, parts = (known_names(runs, key) for key in ("params", "metrics", "environment"))
+    params, metrics, parts, tags = (known_names(runs, key) for key in ("params", "metrics", "environment", "tags"))
     kinds = ("last", "lowest", "highest", "lastStep")
     titles = [*_PLAIN, *(f"environment.{name}" for name in parts), *(f"params.{name}" for name in params)]
-    titles += [f"metrics.{name}.{kind}" for name in metrics for kind in kinds]
+    titles += [f"metrics.{name}.{kind}" for name in metrics for kind in kinds] + [f"tags.{name}" for name in tags]
     given = {name: _as_numbers([run["params"].get(name) for run in runs]) for name in params}
     lines = []
     for place, run in enumerate(runs):
         found = [(run["metrics"].get(name) or {}).get(kind) for name in metrics for kind in kinds]
-        ran_in = [run["environment"].get(name) for name in parts]
-        lines.append([*(run[name] for name in _PLAIN), *ran_in, *(given[name][place] for name in params), *found])
+        ran_in, noted = [run["environment"].get(name) for name in parts], [run["tags"].get(name) for name in tags]
+        lines.append(
+            [*(run[name] for name in _PLAIN), *ran_in, *(given[name][place] for name in params), *found, *noted]
+        )
     return titles, lines
 
 
@@ -84,14 +89,39 @@ def plotted(
 
 
 def write_parquet(path: Path, titles: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
-    """A column whose values have several types is one of texts."""
+    """A column of numbers has the same type in every file, whatever jobs are in it, so that files can be put together.
+    One whose values have several types is one of texts."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         hint = f"{pip_install(PYARROW)}, or name the file .csv"
         raise Failure("Parquet needs pyarrow, which is not installed here", hint=hint) from None
-    columns = {title: [line[place] for line in lines] for place, title in enumerate(titles)}
-    parquet.write_table(arrow.table({title: _of_one_type(values) for title, values in columns.items()}), path)
+    table = {}
+    for place, title in enumerate(titles):
+        values = [line[place] for line in lines]
+        kind = _kind(title, values)
+        given = [None if value is None else kind(value) for value in values]
+        table[title] = arrow.array(given, _ARROW[kind])
+    parquet.write_table(arrow.table(table), path)
+
+
+_ARROW = {int: "int64", float: "double", bool: "bool", str: "string"}
+_FLOATS = ("ranS", "gpuHours", "cost", "gpuPercent", "energyJ")
+_MOST_INT = 2**63 - 1
+
+
+def _kind(title: str, values: Sequence[Any]) -> type:
+    """The values of a metric that are not finite come as texts, such as `NaN`, and are numbers in a table."""
+    if title == "peakMemoryBytes" or (title.startswith("metrics.") and title.endswith(".lastStep")):
+        return int
+    if title in _FLOATS or title.startswith("metrics."):
+        return float
+    types = {type(value) for value in values if value is not None}
+    if types == {int} and all(abs(value) <= _MOST_INT for value in values if value is not None):
+        return int
+    if types and types <= {int, float}:
+        return float
+    return bool if types == {bool} else str
 
 
 def _as_numbers(values: Sequence[Any]) -> Sequence[Any]:
@@ -108,13 +138,6 @@ def _compared(value: Any) -> str:
     """The same for values that are the same, numbers and texts of them alike."""
     number = as_number(value)
     return repr(value if number is None else float(number))
-
-
-def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
-    types = {float if isinstance(value, int) and not isinstance(value, bool) else type(value) for value in values}
-    if len(types - {type(None)}) < 2:
-        return values
-    return [None if value is None else str(value) for value in values]
 
 
 def _short(commit: str) -> str:

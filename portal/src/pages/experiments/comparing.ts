@@ -31,6 +31,7 @@ export function linesOf(runs: readonly Run[], words: Words): Line[] {
     fact(w.cost, (run) => valueText(run.cost)),
     fact(w.peakMemory, (run) => (run.peakMemoryBytes === null ? "" : bytesText(run.peakMemoryBytes))),
     fact(w.gpuBusy, (run) => (run.gpuPercent === null ? "" : `${Math.round(run.gpuPercent)} %`)),
+    fact(w.energy, (run) => (run.energyJ === null ? "" : `${Math.round(run.energyJ / 3600)} Wh`)),
     ...keyed(w.param, "params"),
     ...keyed(w.variable, "env").filter((line) => line.isDiffering),
     ...keyed(w.tag, "tags").filter((line) => line.isDiffering),
