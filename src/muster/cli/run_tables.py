@@ -8,6 +8,8 @@ from typing import Any
 
 from muster.cli.failures import Failure
 from muster.cli.tables.job_usage import energy
+from muster.cli.tables.sweep_columns import value_text
+from muster.cli.tables.text_tables import Column
 from muster.lib.numbers import as_number
 from muster.lib.own_environment import PYARROW, pip_install
 from muster.lib.quantities import about_bytes
@@ -157,3 +159,15 @@ def known_names(runs: Sequence[Run], key: str) -> list[str]:
 
 def _line(title: str, runs: Sequence[Run], value: Callable[[Run], Any]) -> list[Any]:
     return [title, *(value(run) for run in runs)]
+
+
+def cell_columns(titles: Sequence[str]) -> list[Column[Cells]]:
+    return [Column(title, _cell(place)) for place, title in enumerate(titles)]
+
+
+def _cell(place: int) -> Callable[[Cells], Any]:
+    return lambda line: _rounded(line.values[place])
+
+
+def _rounded(value: Any) -> Any:
+    return value_text(value) if isinstance(value, float) else value

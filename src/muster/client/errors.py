@@ -8,6 +8,7 @@ from typing import Any
 UNREACHABLE = "unreachable"
 TIMED_OUT = "timed-out"
 NOT_FOUND = "not-found"
+FORBIDDEN = "forbidden"
 CONFLICT = "conflict"
 BAD_ANSWER = "bad-answer"
 BAD_INPUT = "bad-input"

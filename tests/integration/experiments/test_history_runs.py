@@ -71,6 +71,10 @@ def test_jobs_of_this_server_need_no_log_server(server: MusterServer) -> None:
     shown = server.run("history", "show", "one", check=True).stdout
     assert "Params:        lr=0.1" in shown
     assert "job.held" in shown
+    assert "Environment:   venv=/opt/ml" in shown
+    table = [line.split() for line in shown.partition("\nMetrics:\n")[2].splitlines()[:2]]
+    assert table == [["NAME", "LAST", "STEP", "LOWEST", "HIGHEST", "POINTS"], ["acc", "0.8", "1", "0.5", "0.8", "2"]]
+    assert server.json("history", "show", "three")["run"]["metrics"]["acc"]["last"] == "NaN"
     refused = server.run("history", "list", "--all")
     assert (refused.returncode, "this server has no log server" in refused.stderr) == (1, True)
     assert "the history has no job nobody" in server.run("history", "show", "nobody").stderr

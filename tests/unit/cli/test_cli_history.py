@@ -57,6 +57,15 @@ def test_a_job_is_found_by_its_name_and_shown_with_its_records(server: TinyServe
     assert out.endswith("  2026-01-01T00:00:01Z  task.failed       worker-0 on gpu1\n")
 
 
+@pytest.mark.parametrize("code", ["not-found", "forbidden"])
+def test_a_job_that_this_server_does_not_have_is_shown_without_metrics(server: TinyServer, code: str) -> None:
+    server.on("GET", "/history", page(JOB))
+    server.on("GET", f"/history/{JOB['receiver']}/{JOB['id']}", Answer(200, {"job": JOB, "records": RECORDS}))
+    server.on("GET", "/experiments", problem(404, code, "there is no such job"))
+    assert "Metrics:" not in muster(server, "history", "show", "digits").out
+    assert json.loads(muster(server, "history", "show", "digits", "-o", "json").out)["run"] is None
+
+
 def test_a_job_that_is_not_there_is_said(server: TinyServer) -> None:
     server.on("GET", "/history", page())
     outcome = muster(server, "history", "show", "digits")

@@ -9,6 +9,7 @@ import click
 
 from muster.cli.commands.history_runs import best, compare, curves, export, plot
 from muster.cli.failures import Failure, reading_options
+from muster.cli.run_tables import Cells, cell_columns
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.ages import ago
@@ -16,10 +17,11 @@ from muster.cli.tables.colours import state_colour
 from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.cli.tables.text_tables import Column
 from muster.cli.terminal import echo
-from muster.client.errors import NOT_FOUND, MusterError
+from muster.client.errors import FORBIDDEN, NOT_FOUND, MusterError
 from muster.client.views import instant
 
 if TYPE_CHECKING:
+    from muster.api.experiments import RunOut
     from muster.client.client import Client
 
 _PAGE = 50
@@ -96,7 +98,8 @@ def list_(
 def show(job: str, receiver: str | None, output: str) -> None:
     """Show what the log server knows of one job: its config, its tracking URL, and all that happened to it.
 
-    Without a log server, it is what this server knows of one of its own jobs.
+    Without a log server, it is what this server knows of one of its own jobs. While this server has the job, it also
+    says which commit it ran, in what, what it reported and what it cost.
 
     JOB is an id, an unambiguous prefix of one, the name of the newest job of that name, on any server, or @last.
 
@@ -108,10 +111,11 @@ def show(job: str, receiver: str | None, output: str) -> None:
     client = connect()
     found = _find(client, job, receiver)
     whole = client.history_job(found["receiver"], found["id"])
+    run = _run(client, found["id"])
     if output != "table":
-        print_document(whole, output)
+        print_document({**whole, "run": run}, output)
         return
-    _print_job(whole["job"], whole["records"])
+    _print_job(whole["job"], whole["records"], run or {})
 
 
 def _read(client: "Client", query: Mapping[str, str | None], limit: int) -> tuple[list[Mapping[str, Any]], bool]:
@@ -157,6 +161,16 @@ def _find(client: "Client", job: str, receiver: str | None) -> Mapping[str, Any]
     return (by_id or exact)[0]
 
 
+def _run(client: "Client", job_id: str) -> "RunOut | None":
+    """The job as an experiment, if this server has it: the log server knows no metrics."""
+    try:
+        return client.runs({"job": [job_id]})["items"][0]
+    except MusterError as error:
+        if error.code not in (NOT_FOUND, FORBIDDEN):
+            raise
+        return None
+
+
 def _columns() -> list[Column[_Item]]:
     now = datetime.now(UTC)
     return [
@@ -175,7 +189,7 @@ def _columns() -> list[Column[_Item]]:
     ]
 
 
-def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
+def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> None:
     fault, used = job.get("fault") or {}, job.get("used") or {}
     print_pairs(
         [
@@ -189,16 +203,25 @@ def _print_job(job: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> 
             ("Reason", job.get("reason")),
             ("Fault", fault.get("kind")),
             ("Tracking URL", job.get("trackingUrl")),
-            ("Params", _pairs(job.get("params"))),
+            ("Params", _pairs(run.get("params") or job.get("params"))),
+            ("Tags", _pairs(run.get("tags"))),
             ("Package", job.get("package")),
-            ("Environment", _pairs(_environment(job, records))),
+            ("Commit", run.get("commit")),
+            ("Environment", _pairs(run.get("environment") or _environment(job, records))),
             ("Submitted", job.get("submittedAt")),
             ("Started", job.get("startedAt")),
             ("Ended", job.get("endedAt")),
             ("GPU hours", job.get("gpuHours")),
+            ("Cost", run.get("cost")),
             ("Used", _pairs({name: value for name, value in used.items() if value is not None})),
         ]
     )
+    if run.get("metrics"):
+        echo("\nMetrics:")
+        names = ["NAME", "LAST", "STEP", "LOWEST", "HIGHEST", "POINTS"]
+        kinds = ("last", "lastStep", "lowest", "highest", "count")
+        lines = [[name, *(found[kind] for kind in kinds)] for name, found in sorted(run["metrics"].items())]
+        print_list([Cells(line) for line in lines], cell_columns(names), "wide")
     echo("\nRecords:")
     for record in records:
         task = record.get("task")

@@ -9,13 +9,12 @@ import click
 
 from muster.cli.failures import Failure, reading_options
 from muster.cli.png_files import require_picture_name, save_picture
-from muster.cli.run_tables import Cells, compared, flattened, known_names, plotted, write_parquet
+from muster.cli.run_tables import Cells, cell_columns, compared, flattened, known_names, plotted, write_parquet
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.csv_texts import csv_text
 from muster.cli.tables.output import print_document, print_list
-from muster.cli.tables.sweep_columns import params_text, value_text
-from muster.cli.tables.text_tables import Column
+from muster.cli.tables.sweep_columns import params_text
 from muster.cli.terminal import echo
 from muster.lib.counting import counted
 from muster.pictures import parallel
@@ -65,7 +64,7 @@ def compare(jobs: Sequence[str], output: str) -> None:
     if output == "csv":
         echo(csv_text(["", *names], lines), nl=False)
         return
-    print_list([Cells(line) for line in lines], _columns(["", *names]), "wide")
+    print_list([Cells(line) for line in lines], cell_columns(["", *names]), "wide")
 
 
 @click.command()
@@ -103,7 +102,7 @@ def best(metric: str, by: str | None, is_min: bool, is_last: bool, limit: int, o
     else:
         titles = [metric.upper(), "JOB", "ID", "STATE", "PARAMS"]
         lines = [[one["value"], *_named(one["best"]), params_text(one["best"]["params"])] for one in found["items"]]
-    print_list([Cells(line) for line in lines], _columns(titles), "wide")
+    print_list([Cells(line) for line in lines], cell_columns(titles), "wide")
 
 
 @click.command()
@@ -217,15 +216,3 @@ def _points(found: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 def _named(run: Mapping[str, Any]) -> list[Any]:
     return [run["name"], run["id"], run["state"]]
-
-
-def _columns(titles: Sequence[str]) -> list[Column[Cells]]:
-    return [Column(title, _cell(place)) for place, title in enumerate(titles)]
-
-
-def _cell(place: int) -> Callable[[Cells], Any]:
-    return lambda line: _rounded(line.values[place])
-
-
-def _rounded(value: Any) -> Any:
-    return value_text(value) if isinstance(value, float) else value
