@@ -121,6 +121,32 @@ def test_a_program_outside_of_muster_reports_and_finds_its_runs(people: People, 
     assert run["metrics"]["acc"]["last"] == 0.9
 
 
+DATASETS = """
+from mlflow.data.http_dataset_source import HTTPDatasetSource
+from mlflow.data.meta_dataset import MetaDataset
+with mlflow.start_run() as run:
+    for part in ("train", "test"):
+        source = HTTPDatasetSource(f"http://data.example/{part}.csv")
+        mlflow.log_input(MetaDataset(source, name="wine", digest=part), context=part)
+    mlflow.log_input(MetaDataset(HTTPDatasetSource("http://data.example/" + "x" * 9000), digest="long"))
+    mlflow.set_tag("dataset.own", '{"name": 3}')
+inputs = mlflow.get_run(run.info.run_id).inputs.dataset_inputs
+print(json.dumps({
+    "id": run.info.run_id,
+    "found": sorted([one.dataset.name, one.dataset.digest, [tag.value for tag in one.tags]] for one in inputs),
+    "source": sorted(mlflow.data.get_source(one).url for one in inputs if one.tags),
+}))
+"""
+
+
+def test_the_data_of_a_run_is_known_with_it(people: People, tmp_path: Path) -> None:
+    told = ran(people.owner, tmp_path, DATASETS)
+    assert told["found"] == [["dataset", "long", []], ["wine", "test", ["test"]], ["wine", "train", ["train"]]]
+    assert told["source"] == ["http://data.example/test.csv", "http://data.example/train.csv"]
+    (run,) = experiments(people.admin, job=told["id"])
+    assert "http://data.example/train.csv" in run["tags"]["dataset.wine.train"]
+
+
 def test_a_job_reports_to_its_own_run_and_to_nothing_else(server: MusterServer, tmp_path: Path) -> None:
     lines = (
         "import json, mlflow, os\n"

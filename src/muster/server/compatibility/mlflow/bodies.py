@@ -110,6 +110,24 @@ class Batch(OfRun):
     tags: list[Tag] = Field(default_factory=list, max_length=100)
 
 
+class Dataset(Body):
+    """Its schema and profile, which may be long, are not kept."""
+
+    name: str = Field(min_length=1, max_length=500)
+    digest: str = Field("", max_length=100)
+    source_type: str = Field("", max_length=200)
+    source: str = Field("", max_length=100_000)
+
+
+class DatasetInput(Body):
+    tags: list[Tag] = Field(default_factory=list, max_length=50)
+    dataset: Dataset
+
+
+class LoggedInputs(OfRun):
+    datasets: list[DatasetInput] = Field(default_factory=list, max_length=100)
+
+
 class SearchedRuns(Body):
     experiment_ids: list[ExperimentId] = Field(default_factory=list, max_length=1000)
     filter: str | None = Field(None, max_length=10_000)

@@ -9,6 +9,7 @@ from muster.domain.experiments.job_metrics import MetricPoint, MetricSeries
 from muster.domain.experiments.runs import Run
 from muster.domain.job_notes import DELETED
 from muster.domain.jobs import ELSEWHERE
+from muster.server.compatibility.mlflow.datasets import inputs_in
 
 STATUS: Mapping[str, str] = {
     "Queued": "SCHEDULED",
@@ -81,7 +82,7 @@ def run_view(run: Run, experiment_id: str, series: Iterable[MetricSeries], *, is
             "params": [{"key": key, "value": str(value)} for key, value in run.params.items()],
             "tags": [{"key": key, "value": value} for key, value in tags.items() if key != DELETED],
         },
-        "inputs": {"dataset_inputs": []},
+        "inputs": {"dataset_inputs": list(inputs_in(run.tags))},
     }
 
 

@@ -13,6 +13,7 @@ from muster.engine.requests import job_metrics, reported_runs
 from muster.server.access import Action
 from muster.server.compatibility.mlflow import bodies
 from muster.server.compatibility.mlflow.callers import Caller, Who
+from muster.server.compatibility.mlflow.datasets import tag_of
 from muster.server.compatibility.mlflow.errors import MlflowRoute
 
 router = APIRouter(route_class=MlflowRoute)
@@ -56,6 +57,12 @@ async def log_batch(body: bodies.Batch, who: Who) -> JSONResponse:
     await _noted(who, job, body.params, body.tags)
     if points:
         await job_metrics.report(who.parts.context, job, None, points)
+    return JSONResponse({})
+
+
+@router.post("/runs/log-inputs", name="mlflow_log_inputs")
+async def log_inputs(body: bodies.LoggedInputs, who: Who) -> JSONResponse:
+    await _noted(who, await _run(who, body), [], [tag_of(one) for one in body.datasets])
     return JSONResponse({})
 
 
