@@ -128,6 +128,16 @@ def test_curves_as_a_picture(server: MusterServer, tmp_path: Path) -> None:
     assert "none of these jobs has reported loss" in refused.stderr
 
 
+def test_the_points_of_curves_for_other_programs(server: MusterServer) -> None:
+    printed = server.run("history", "curves", "acc", "one", "three", "-o", "csv", check=True).stdout
+    rows = [(row["job"], row["step"], row["acc"]) for row in csv.DictReader(printed.splitlines())]
+    assert rows == [("one", "0", "0.5"), ("one", "1", "0.8"), ("three", "0", "0.7"), ("three", "1", "NaN")]
+    (first, _) = server.json("history", "curves", "acc", "one")["items"]
+    assert (first["step"], first["value"], first["at"][:19]) == (0, 0.5, "2024-01-01T00:00:00")
+    refused = server.run("history", "curves", "acc", "one")
+    assert (refused.returncode, "give either --picture or --output" in refused.stderr) == (2, True)
+
+
 def test_jobs_as_parallel_coordinates(server: MusterServer, tmp_path: Path) -> None:
     picture = tmp_path / "runs.svg"
     server.run("history", "plot", *RUNS, "--metric", "acc", "--axis", "lr", "--picture", str(picture), check=True)

@@ -22,6 +22,8 @@ from muster.pictures.curves import HEIGHT, WIDTH, draw_curves
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _MOST = "20000"
+_DRAWN, _PRINTED = 1000, 10_000
+"""The most points of a curve."""
 
 
 def _filters(command: Command) -> Command:
@@ -108,20 +110,39 @@ def best(metric: str, by: str | None, is_min: bool, is_last: bool, limit: int, o
 @click.command()
 @click.argument("metric", metavar="METRIC")
 @click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
-@click.option("--picture", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .svg or .png.")
-def curves(metric: str, jobs: Sequence[str], picture: Path) -> None:
-    """Draw the curves of a metric of one or more jobs into a picture.
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="A .svg or .png.")
+@click.option("-o", "--output", type=click.Choice(("csv", "json")), help="Print the points instead.")
+def curves(metric: str, jobs: Sequence[str], picture: Path | None, output: str | None) -> None:
+    """Draw the curves of a metric of one or more jobs into a picture, or print their points.
+
+    Each point is a line with its job, step, time and value.
 
     \b
-    Example:
+    Examples:
       muster history curves loss net-1 net-2 --picture loss.svg
+      muster history curves loss net-1 net-2 -o csv > loss.csv
     """
-    require_picture_name(picture)
+    if (picture is None) == (output is None):
+        raise click.UsageError("give either --picture or --output")
+    if picture is not None:
+        require_picture_name(picture)
     client = connect()
-    drawn = [(job, _points(client.metrics(job, {"name": [metric], "points": 1000}))) for job in jobs]
-    if not any(points for _, points in drawn):
+    most = _DRAWN if output is None else _PRINTED
+    found = [(job, client.metrics(job, {"name": [metric], "points": most})) for job in jobs]
+    if not any(curve["points"] for _, one in found for curve in one["metrics"]):
         raise Failure(f"none of these jobs has reported {metric}", hint="see `muster history compare`")
-    save_picture(picture, draw_curves(metric, drawn), WIDTH, HEIGHT)
+    if picture is not None:
+        save_picture(picture, draw_curves(metric, [(job, _points(one)) for job, one in found]), WIDTH, HEIGHT)
+        return
+    if any(curve["count"] > len(curve["points"]) for _, one in found for curve in one["metrics"]):
+        say(f"of each curve {_PRINTED} points are shown, evenly chosen")
+    points = [(job, one["id"], point) for job, one in found for curve in one["metrics"] for point in curve["points"]]
+    if output == "json":
+        items = [{"job": job, "id": job_id, **point} for job, job_id, point in points]
+        print_document({"metric": metric, "items": items}, output)
+        return
+    lines = [[job, job_id, point["step"], point["at"], point["value"]] for job, job_id, point in points]
+    echo(csv_text(["job", "id", "step", "at", metric], lines), nl=False)
 
 
 @click.command()
