@@ -1,18 +1,28 @@
 """Which members of a sweep are stopped early."""
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.domain.experiments.sweep_stopping import Curve, early_stops
+from muster.domain.experiments import sweep_stopping
+from muster.domain.experiments.sweep_progress import Progress
 from muster.domain.experiments.sweeps import Goal, StopBy, StopEarly
 
 pytestmark = pytest.mark.fast
 
 MEDIAN = StopEarly(StopBy.MEDIAN, after_step=2, members=2)
 HALVING = StopEarly(StopBy.HALVING, after_step=1, members=3, factor=3)
+
+
+Curve = Sequence[tuple[int, float]]
+
+
+def early_stops(rule: StopEarly, goal: Goal, curves: Mapping[int, Curve], running: Collection[int]) -> dict[int, str]:
+    members = {number: Progress.of(goal, curve) for number, curve in curves.items()}
+    return sweep_stopping.early_stops(rule, goal, members, running)
 
 
 def steps(*values: float) -> Curve:

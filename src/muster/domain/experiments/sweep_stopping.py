@@ -1,56 +1,56 @@
 """Which running members of a sweep are stopped early, because others do better."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from statistics import median
 
+from muster.domain.experiments.sweep_progress import Progress
 from muster.domain.experiments.sweeps import Goal, StopBy, StopEarly
 
-Curve = Sequence[tuple[int, float]]
-"""The steps of one member with the values of the metric, in the order of steps. If the newest value is not a finite
-number, the member counts as the worst."""
+_Members = Mapping[int, Progress]
 
 
-def early_stops(rule: StopEarly, goal: Goal, curves: Mapping[int, Curve], running: Collection[int]) -> dict[int, str]:
+def early_stops(rule: StopEarly, goal: Goal, members: _Members, running: Collection[int]) -> dict[int, str]:
     """The running members that are to be stopped, by number, each with the reason for its owner."""
     decide = _behind_median if rule.by is StopBy.MEDIAN else _behind_rung
-    found = {number: decide(rule, goal, curves, number) for number in running if curves.get(number)}
+    reported = {number: one for number, one in members.items() if one.points}
+    found = {number: decide(rule, goal, reported, number) for number in running if number in reported}
     return {number: reason for number, reason in found.items() if reason}
 
 
-def _behind_median(rule: StopEarly, goal: Goal, curves: Mapping[int, Curve], number: int) -> str:
-    step = curves[number][-1][0]
+def _behind_median(rule: StopEarly, goal: Goal, members: _Members, number: int) -> str:
+    one = members[number]
+    step = one.last_step
     if step < rule.after_step:
         return ""
-    others = [
-        _best_until(goal, curve, step) for other, curve in curves.items() if other != number and _came(curve, step)
-    ]
+    others = [other.best_until(step) for place, other in members.items() if place != number and other.has_come_to(step)]
     if len(others) < rule.members:
         return ""
-    if not _is_finite(curves[number]):
-        return _diverged(curves[number], others)
-    own, middle = _best_until(goal, curves[number], step), median(others)
+    if not one.is_finite:
+        return _diverged(one, others)
+    own, middle = one.best_until(step), median(others)
     if not goal.is_better(middle, own):
         return ""
     return f"stopped early: its best of {own:.6g} at step {step} is worse than the median {middle:.6g} of {len(others)}"
 
 
-def _behind_rung(rule: StopEarly, goal: Goal, curves: Mapping[int, Curve], number: int) -> str:
+def _behind_rung(rule: StopEarly, goal: Goal, members: _Members, number: int) -> str:
     """Only the last rung that the member has reached is looked at: it was among the best at those before, or is stopped
     by what came to them later, too."""
-    rung = _last_rung(rule, curves[number][-1][0])
+    one = members[number]
+    rung = _last_rung(rule, one.last_step)
     if rung is None:
         return ""
-    there = {other: _best_until(goal, curve, rung) for other, curve in curves.items() if _came(curve, rung)}
+    there = [other.best_until(rung) for other in members.values() if other.has_come_to(rung)]
     if len(there) < rule.members:
         return ""
-    if not _is_finite(curves[number]):
-        return _diverged(curves[number], list(there.values()))
-    kept = max(1, len(there) // rule.factor)
-    better = sum(goal.is_better(value, there[number]) for value in there.values())
+    if not one.is_finite:
+        return _diverged(one, there)
+    own, kept = one.best_until(rung), max(1, len(there) // rule.factor)
+    better = sum(goal.is_better(value, own) for value in there)
     if better < kept:
         return ""
-    return f"stopped early: {better} of {len(there)} were better than {there[number]:.6g} at step {rung}, {kept} stay"
+    return f"stopped early: {better} of {len(there)} were better than {own:.6g} at step {rung}, {kept} stay"
 
 
 def _last_rung(rule: StopEarly, step: int) -> int | None:
@@ -61,29 +61,9 @@ def _last_rung(rule: StopEarly, step: int) -> int | None:
     return rung
 
 
-def _diverged(curve: Curve, others: Collection[float]) -> str:
+def _diverged(one: Progress, others: Collection[float]) -> str:
     """Says why a member without a finite value is stopped. While all are like that, none is worse than another."""
     if not any(math.isfinite(value) for value in others):
         return ""
-    step, value = curve[-1]
-    return f"stopped early: its value at step {step} is {_named(value)}, and others have finite ones"
-
-
-def _named(value: float) -> str:
-    return "NaN" if math.isnan(value) else f"{value:g}"
-
-
-def _is_finite(curve: Curve) -> bool:
-    return math.isfinite(curve[-1][1])
-
-
-def _came(curve: Curve, step: int) -> bool:
-    return bool(curve) and curve[-1][0] >= step
-
-
-def _best_until(goal: Goal, curve: Curve, step: int) -> float:
-    """A member that logs seldom may have nothing until that step; then its first value counts."""
-    if not _is_finite(curve):
-        return goal.worst
-    finite = [(at, value) for at, value in curve if math.isfinite(value)]
-    return goal.best([value for at, value in finite if at <= step] or [finite[0][1]])
+    name = "NaN" if math.isnan(one.last_value) else f"{one.last_value:g}"
+    return f"stopped early: its value at step {one.last_step} is {name}, and others have finite ones"

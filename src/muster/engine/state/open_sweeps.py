@@ -3,8 +3,17 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from muster.domain.experiments.sweep_stopping import Curve
+from muster.domain.experiments.sweep_progress import Progress
 from muster.domain.experiments.sweeps import Sweep
+
+
+@dataclass(slots=True, eq=False)
+class MemberCurve:
+    """The curve of a member as far as it was read, which is that of one attempt."""
+
+    job_id: str
+    attempt: int
+    progress: Progress
 
 
 @dataclass(slots=True, eq=False)
@@ -17,6 +26,5 @@ class OpenSweep:
     """Why no more members can be made now; empty if nothing is in the way."""
     is_certain: bool = True
     """False after a write that was not confirmed: the store may be ahead, or have nothing of it."""
-    curves: dict[int, tuple[tuple[str, int, int], Curve]] = field(default_factory=dict)
-    """The curve of each member's metric, with the job, attempt and number of points at which it was read. Only a sweep
-    that stops members early has them."""
+    curves: dict[int, MemberCurve] = field(default_factory=dict)
+    """By member, what it has of the metric. Only a sweep that stops members early has them."""
