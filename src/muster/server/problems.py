@@ -36,6 +36,7 @@ from muster.wire.spec_schema import NAME_PATTERN
 _log = structlog.get_logger("server")
 _ASK_A_NODE_AGAIN_S = 5.0
 _PROBLEMS_IN_TEXT = 20
+_SHOWN_PATH = 200
 MEDIA_TYPE = "application/problem+json"
 _PATTERNS = {
     USER_PATTERN: "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first",
@@ -165,10 +166,14 @@ def _hint(item: Mapping[str, Any]) -> str:
     return "put long values of the job into files of its package" if is_long_file else ""
 
 
-async def _http_error(_: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "bad-request")
-    response = problem(error.status_code, code, str(error.detail))
+    is_no_route = error.status_code == 404 and error.detail == HTTPStatus.NOT_FOUND.phrase
+    detail = f"there is nothing at {request.url.path[:_SHOWN_PATH]}" if is_no_route else str(error.detail)
+    # A name of the client's user with a slash in it, such as sweep/net, leads to no route.
+    has_slash = is_no_route and b"%2f" in request.scope.get("raw_path", b"").lower()
+    response = problem(error.status_code, code, detail, hint="names have no '/'" if has_slash else "")
     response.headers.update(error.headers or {})
     return response
 

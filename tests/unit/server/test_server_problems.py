@@ -38,6 +38,26 @@ def test_a_problem_has_only_the_keys_that_its_error_has() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "detail", "hint"),
+    [
+        ("/jobs/sweep%2Fnet", "there is nothing at /jobs/sweep/net", "names have no '/'"),
+        ("/nosuch", "there is nothing at /nosuch", None),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_named(path: str, detail: str, hint: str | None) -> None:
+    app = FastAPI()
+    problems.install(app)
+
+    async def ask() -> dict[str, str]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://muster") as client:
+            found: dict[str, str] = (await client.get(path)).json()
+            return found
+
+    answer = asyncio.run(ask())
+    assert (answer["code"], answer["detail"], answer.get("hint")) == ("not-found", detail, hint)
+
+
+@pytest.mark.parametrize(
     ("body", "path", "said"),
     [
         ({"name": "li", "password": "short"}, "body.password", "must have at least 8 characters"),
