@@ -80,6 +80,15 @@ def test_jobs_of_this_server_need_no_log_server(server: MusterServer) -> None:
     assert "the history has no job nobody" in server.run("history", "show", "nobody").stderr
 
 
+def test_jobs_are_found_by_what_they_were_given_and_what_they_reported(server: MusterServer) -> None:
+    found = server.json("history", "list", "--param", "lr=0.1", "--having", "acc>0.1")["items"]
+    assert [one["name"] for one in found] == ["one"]
+    lines = server.run("history", "list", "--param", "lr<0.05", check=True).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["NAME", "two"]
+    refused = server.run("history", "list", "--all", "--param", "lr<0.05")
+    assert (refused.returncode, "--all goes without" in refused.stderr) == (2, True)
+
+
 def test_the_best_of_each_value_of_a_parameter(server: MusterServer) -> None:
     items = server.json("history", "best", "--metric", "acc", "--by", "lr")["items"]
     assert [(one["group"], one["value"], one["best"]["name"]) for one in items] == [

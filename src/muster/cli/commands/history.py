@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from muster.cli.commands.history_runs import best, compare, curves, export, plot
+from muster.cli.commands.history_runs import best, compare, curves, export, plot, run_conditions
 from muster.cli.failures import Failure, reading_options
 from muster.cli.run_tables import Cells, cell_columns
 from muster.cli.session import connect, say
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from muster.client.client import Client
 
 _PAGE = 50
+_OF_LOG_SERVER = ("SERVER", "RECEIVER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ for _command in (compare, best, curves, plot, export):
 @click.option("--text", metavar="TEXT", help="Only jobs whose name or id contains this text.")
 @click.option("--since", metavar="TIME", help="Only jobs submitted since this time, or within this period: 7d.")
 @click.option("--until", metavar="TIME", help="Only jobs submitted before this time.")
+@run_conditions
 @click.option("--limit", type=click.IntRange(1), default=_PAGE, show_default=True, help="The largest number to list.")
 @output_option()
 def list_(
@@ -69,22 +71,34 @@ def list_(
     until: str | None,
     limit: int,
     output: str,
+    **conditions: Any,
 ) -> None:
     """List past and present jobs, newest first, as the log server knows them.
 
     Without --all, only jobs of this server are listed: also without a log server, except for those that were deleted.
-    You see the jobs that were submitted under your name; admins see all.
+    You see the jobs that were submitted under your name; admins see all. What --sweep, --label, --param and --having
+    ask for, only this server knows, of its own jobs.
 
     \b
     Examples:
       muster history list
+      muster history list --param 'lr<0.1' --having 'acc>=0.9'
       muster history list --all --state Failed --since 7d
       muster history list --all -o json | jq '.items[] | {name, params, state}'
     """
     given = {"owner": owner, "cluster": cluster, "state": state, "text": text, "since": since, "until": until}
+    is_search = any(conditions.values())
+    items: Sequence[Mapping[str, Any]]
+    if is_search and everywhere:
+        raise click.UsageError("--all goes without --sweep, --label, --param and --having")
     with reading_options():
-        items, is_cut = _read(connect(), {**given, "all": "true" if everywhere else None}, limit)
-    print_list([_Item(one) for one in items], _columns(), output)
+        if is_search:
+            found = connect().runs({**given, **conditions, "limit": limit})
+            items, is_cut = found["items"], not found["complete"]
+        else:
+            items, is_cut = _read(connect(), {**given, "all": "true" if everywhere else None}, limit)
+    columns = [column for column in _columns() if not (is_search and column.title in _OF_LOG_SERVER)]
+    print_list([_Item(one) for one in items], columns, output)
     if not items:
         say("no jobs")
     elif is_cut and output not in ("json", "yaml"):

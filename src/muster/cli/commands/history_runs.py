@@ -26,21 +26,31 @@ _DRAWN, _PRINTED = 1000, 10_000
 """The most points of a curve."""
 
 
+def run_conditions(command: Command) -> Command:
+    """What only the server knows that has the jobs."""
+    return _with(
+        command,
+        click.option("--sweep", metavar="SWEEP", help="Only members of this sweep."),
+        click.option("-l", "--label", metavar="K=V", multiple=True, help="Only jobs with this label; repeatable."),
+        click.option("--param", metavar="COND", multiple=True, help="Only jobs with such a parameter: lr<0.1."),
+        click.option("--having", metavar="COND", multiple=True, help="Only jobs with such a last value: acc>0.9."),
+    )
+
+
 def _filters(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option("--owner", metavar="USER", help="Only jobs of this user; you need to be an admin for others."),
-            click.option("--cluster", metavar="NAME", help="Only jobs on this cluster."),
-            click.option("--state", metavar="STATE", help="Only jobs in this state, such as Succeeded."),
-            click.option("--text", metavar="TEXT", help="Only jobs whose name, owner or id contains this text."),
-            click.option("--sweep", metavar="SWEEP", help="Only members of this sweep."),
-            click.option("-l", "--label", metavar="K=V", multiple=True, help="Only jobs with this label; repeatable."),
-            click.option("--since", metavar="TIME", help="Only jobs submitted since this time, or within: 7d."),
-            click.option("--until", metavar="TIME", help="Only jobs submitted before this time."),
-            click.option("--param", metavar="COND", multiple=True, help="Only jobs with such a parameter: lr<0.1."),
-            click.option("--having", metavar="COND", multiple=True, help="Only jobs with such a last value: acc>0.9."),
-        )
-    ):
+    return _with(
+        run_conditions(command),
+        click.option("--owner", metavar="USER", help="Only jobs of this user; you need to be an admin for others."),
+        click.option("--cluster", metavar="NAME", help="Only jobs on this cluster."),
+        click.option("--state", metavar="STATE", help="Only jobs in this state, such as Succeeded."),
+        click.option("--text", metavar="TEXT", help="Only jobs whose name, owner or id contains this text."),
+        click.option("--since", metavar="TIME", help="Only jobs submitted since this time, or within: 7d."),
+        click.option("--until", metavar="TIME", help="Only jobs submitted before this time."),
+    )
+
+
+def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
