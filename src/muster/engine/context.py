@@ -13,7 +13,7 @@ import structlog
 from muster.domain.errors import Conflict, StaleWrite, Unavailable
 from muster.domain.jobs import ELSEWHERE, Job
 from muster.domain.limits import Limits
-from muster.domain.nodes import Node, NodeMark
+from muster.domain.nodes import Mark, Node, NodeMark
 from muster.domain.resources import LEAST_CPU_M, Reserved, Resources
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
@@ -179,7 +179,8 @@ class Context:
         mark = self.marks.get((node.cluster, node.name))
         if mark is None:
             return node
-        return mark.applied(node, is_empty=not self.open_jobs.tasks_on(node.cluster, node.name))
+        is_empty = mark.mark is Mark.DRAINING and not self.open_jobs.tasks_on(node.cluster, node.name)
+        return mark.applied(node, is_empty=is_empty)
 
     async def apply(self, change: Change) -> None:
         """Write a change. A write that was not confirmed may have happened nevertheless."""

@@ -1,12 +1,13 @@
 """What a node looks like to the person who asks."""
 
 import asyncio
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from muster.api.nodes import NodeOut
 from muster.domain.nodes import EngineUse, Node, NodeState
 from muster.domain.resources import WHOLE_GPU
+from muster.domain.tasks import Task
 from muster.engine.cluster_access import visible_clusters
 from muster.engine.nodes.hidden_folders import usable_folders, without_hidden_folders
 from muster.engine.requests.accounts import Principal
@@ -16,6 +17,8 @@ from muster.server.services import Services
 from muster.wire.usage_views import node_usage_view
 from muster.wire.views import node_view
 
+Key = tuple[str, str]
+"""A cluster and a node."""
 _HIDDEN = "(private)"
 """It is shown in place of the name of a job that holds a GPU and that the reader may not see."""
 _OTHERS = "(others)"
@@ -39,6 +42,16 @@ def node_rights(me: Principal, parts: Services) -> Hashable:
 
 
 def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
+    return _seen(me, parts, node, parts.context.open_jobs.tasks_on(node.cluster, node.name), _logins(parts, [node]))
+
+
+def seen_nodes(me: Principal, parts: Services, nodes: Sequence[Node]) -> list[NodeOut]:
+    """Looks through the open jobs once for all nodes together, as there may be very many of both."""
+    tasks, logins = parts.context.open_jobs.tasks_by_node(), _logins(parts, nodes)
+    return [_seen(me, parts, node, tasks.get((node.cluster, node.name), []), logins) for node in nodes]
+
+
+def _seen(me: Principal, parts: Services, node: Node, tasks: Sequence[Task], logins: Mapping[Key, str]) -> NodeOut:
     context = parts.context
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
@@ -48,8 +61,8 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     owners = {index: _owners(me, parts, jobs) for index, jobs in devices.items()}
     shares = cluster.device_shares(node.name)
     if node.use is not None:
-        cpu_m, memory_bytes = allocated(context, node, node.use)
-        names = dict.fromkeys(node.use.gpus, _holder(me, parts, node, node.use))
+        cpu_m, memory_bytes = allocated(context, node, node.use, tasks)
+        names = dict.fromkeys(node.use.gpus, _holder(me, parts, node.use, tasks))
         owners = {}
         shares = dict.fromkeys(node.use.gpus, WHOLE_GPU)
     usage = context.backends[node.cluster].capabilities.latest_usage().get(node.name)
@@ -63,8 +76,8 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
         device_owners=owners,
         device_shares=shares,
         extended_jobs={key: _job_name(me, parts, job) for key, job in cluster.extended_used(node.name).items()},
-        tasks=len(context.open_jobs.tasks_on(node.cluster, node.name)),
-        login=_login(parts, node) if is_admin else None,
+        tasks=len(tasks),
+        login=logins.get((node.cluster, node.name)) if is_admin else None,
         usage=node_usage_view(usage) if usage else None,
     )
 
@@ -74,11 +87,11 @@ def _tells_of_login(parts: Services, node: Node) -> bool:
     return node.state is NodeState.UNREACHABLE and parts.context.engine(node.cluster) is None
 
 
-def _holder(me: Principal, parts: Services, node: Node, use: EngineUse) -> str | None:
+def _holder(me: Principal, parts: Services, use: EngineUse, tasks: Sequence[Task]) -> str | None:
     """Who holds the GPUs in use on a node of an engine, which does not say it of each: None unless all have one job."""
     if use.others.gpus:
         return _OTHERS if use.others.gpus >= len(use.gpus) else None
-    jobs = {task.job_id for task in parts.context.open_jobs.tasks_on(node.cluster, node.name)}
+    jobs = {task.job_id for task in tasks}
     return _job_name(me, parts, jobs.pop()) if len(jobs) == 1 else None
 
 
@@ -97,7 +110,11 @@ def _owners(me: Principal, parts: Services, jobs: Iterable[str]) -> str | None:
     return ", ".join(sorted(owners)) or None
 
 
-def _login(parts: Services, node: Node) -> str | None:
-    """Says how the server logs in, without keys and passwords."""
-    listed = parts.context.backends[node.cluster].settings.nodes
-    return next((known.shown_login for known in listed if known.name == node.name), None)
+def _logins(parts: Services, nodes: Sequence[Node]) -> dict[Key, str]:
+    """How the server logs in to those nodes that are listed, without keys and passwords."""
+    clusters = {node.cluster for node in nodes}
+    return {
+        (cluster, known.name): known.shown_login
+        for cluster in clusters
+        for known in parts.context.backends[cluster].settings.nodes
+    }

@@ -28,10 +28,10 @@ async def own_limits(parts: Services, user: str, reader: User) -> list[Quota]:
         "uploads": (limits.uploads_per_user, parts.bounds.uploads.held_by(user)),
     }
     used["taskLogBytes"] = (limits.log_bytes_per_task, 0)  # it bounds each log; nothing is counted
+    tasks = context.open_jobs.tasks_by_node()
     for cluster in visible_clusters(context, reader):
         if context.engine(cluster) is None:
-            nodes = context.nodes(cluster)
-            busiest = max((len(context.open_jobs.tasks_on(cluster, node.name)) for node in nodes), default=0)
+            busiest = max((len(tasks.get((cluster, node.name), ())) for node in context.nodes(cluster)), default=0)
             used[f"tasksPerNode/{cluster}"] = (context.backends[cluster].settings.tasks_per_node, busiest)
     return [Quota("", user, kind, limit, count) for kind, (limit, count) in used.items()]
 

@@ -1,5 +1,6 @@
 """Builds what the API answers about how busy nodes are. The agent's names are snake_case, the API's camelCase."""
 
+from functools import lru_cache
 from typing import Any, cast
 
 from muster.api.usage import UsageSample
@@ -23,6 +24,7 @@ def _camel(value: Any) -> Any:
     return [_camel(item) for item in value] if isinstance(value, list) else value
 
 
+@lru_cache(maxsize=1024)
 def _camel_name(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)

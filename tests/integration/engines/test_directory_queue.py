@@ -176,11 +176,13 @@ async def test_tasks_that_began_since_the_engine_was_asked_are_counted_on_their_
     (task,) = await site.tasks(job_id)
     node = next(node for node in site.context.nodes(CLUSTER) if node.name == task.placement.node)
 
-    assert allocated(site.context, node, EngineUse())[0] == 1000
-    assert allocated(site.context, node, EngineUse(1000))[0] == 1000
+    assert allocated(site.context, node, EngineUse(), [task])[0] == 1000
+    assert allocated(site.context, node, EngineUse(1000), [task])[0] == 1000
     others = OthersUse(cpu_m=1000)
-    assert allocated(site.context, node, EngineUse(1000, others=others))[0] == 2000
-    assert allocated(site.context, node, EngineUse(2000, others=OthersUse(cpu_m=2000)))[0] == 2000, "all that it has"
+    assert allocated(site.context, node, EngineUse(1000, others=others), [task])[0] == 2000
+    assert allocated(site.context, node, EngineUse(2000, others=OthersUse(cpu_m=2000)), [task])[0] == 2000, (
+        "all that it has"
+    )
 
 
 async def test_what_others_use_there_is_not_counted_upon(site: Site) -> None:

@@ -9,11 +9,8 @@ from muster.engine.context import Context
 from muster.engine.requests.accounts import Principal
 from muster.ports.capabilities import NodeUsage
 from muster.server.live.messages import message
-from muster.server.node_views import seen_node
+from muster.server.node_views import Key, seen_nodes
 from muster.server.services import Services
-
-Key = tuple[str, str]
-"""A cluster and a node."""
 
 
 class NodeWatch:
@@ -65,6 +62,6 @@ class NodeMessages:
 
     def _message(self, me: Principal) -> bytes | None:
         clusters = set(visible_clusters(self._parts.context, me.user))
-        nodes = [seen_node(me, self._parts, node) for node in self._changed if node.cluster in clusters]
+        nodes = seen_nodes(me, self._parts, [node for node in self._changed if node.cluster in clusters])
         gone = [{"cluster": cluster, "name": name} for cluster, name in self._gone if cluster in clusters]
         return message("nodes", {"nodes": nodes, "gone": gone}) if nodes or gone else None

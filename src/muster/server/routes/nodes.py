@@ -16,7 +16,7 @@ from muster.engine.requests.accounts import Principal
 from muster.engine.requests.storages import usable_storages
 from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
-from muster.server.node_views import look, seen_node
+from muster.server.node_views import look, seen_node, seen_nodes
 from muster.server.services import Services, authenticated, services
 from muster.wire.cluster_views import access_view
 from muster.wire.response_models import response_model
@@ -118,7 +118,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
     clusters = visible_clusters(parts.context, me.user)
-    return [seen_node(me, parts, node) for cluster in clusters for node in parts.context.nodes(cluster)]
+    return seen_nodes(me, parts, [node for cluster in clusters for node in parts.context.nodes(cluster)])
 
 
 def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
