@@ -1,7 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { Unreachable } from "@/api/client";
 import { LogFollower, type LogPiece } from "@/pages/job/logs/LogFollower";
+
+/** The real one opens its stream by a timer, which may come when the test and its window are over. */
+vi.mock("@/api/live", () => ({ live: { subscribe: () => () => undefined, onCovered: () => () => undefined } }));
 
 const settled = async () => {
   for (let i = 0; i < 10; i += 1) await new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,10 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { Unreachable } from "@/api/client";
 import { LogSession } from "@/pages/job/logs/LogSession";
 import { mergedByTime } from "@/pages/job/logs/merging";
 import { MergedLog } from "@/pages/job/logs/MergedLog";
 import { WorkerLog, type AskLines, type LogLine } from "@/pages/job/logs/WorkerLog";
+
+/** The real one opens its stream by a timer, which may come when the test and its window are over. */
+vi.mock("@/api/live", () => ({ live: { subscribe: () => () => undefined, onCovered: () => () => undefined } }));
 
 /** A log as a server keeps it: it answers by number, at most `most` lines at once. */
 class ServedLog {
