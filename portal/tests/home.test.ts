@@ -58,22 +58,24 @@ test("what virtual clusters got is set beside their part of all guarantees", () 
 });
 
 const RULE_ALERT: RuleAlert = {
-  ...{ id: "a", rule: "Disk", severity: "critical", owner: null, state: "firing", message: "The disk is full." },
+  ...{ id: "a", rule: "Disk", check: "node-disk", severity: "critical", owner: null, state: "firing", message: "The disk is full." },
   ...{ subject: { type: "node", name: "n1", cluster: "lab", id: null }, advice: "", value: 3, since: "2026-11-18T10:00:00Z" },
   ...{ firedAt: null, resolvedAt: null, told: true, heldUntil: null, silencedBy: null, inhibitedBy: null, done: [] },
 }; // prettier-ignore
 
-test("alerts of rules are asked for with those that are pending, again and again", async () => {
+test("alerts of rules are asked for in the reader's language with those that are pending, again and again", async () => {
   const asked: string[] = [];
   vi.stubGlobal("location", { origin: "http://portal" });
   vi.stubGlobal("fetch", (request: Request) => {
     asked.push(request.url);
     return Promise.resolve(Response.json({ items: [RULE_ALERT] }));
   });
-  const options = queries.ruleAlerts();
+  const options = queries.ruleAlerts("zh");
   const found = await new QueryClient().query(options);
   expect(found.items).toEqual([RULE_ALERT]);
-  expect(asked.map((url) => url.slice(url.indexOf("/api")))).toEqual(["/api/v1/alerts/firing?pending=true"]);
+  expect(asked.map((url) => url.slice(url.indexOf("/api")))).toEqual([
+    "/api/v1/alerts/firing?pending=true&language=zh",
+  ]);
   expect(options.refetchInterval).toBeGreaterThan(0);
 });
 

@@ -8,6 +8,7 @@ import {
 
 import { answer, api, type Job, type JobEvent, type Schemas } from "./client";
 import type { paths } from "./schema";
+import type { Language } from "@/words/language";
 
 /** One entry per thing that pages ask for: its key in the cache, and the call. Pages add theirs here. */
 export const queries = {
@@ -229,10 +230,10 @@ export const queries = {
     }),
   alerts: () => queryOptions({ queryKey: ["alerts", "all"], queryFn: () => answer(api.GET("/api/v1/alerts")) }),
   /** Of rules, also those that have not lasted long enough yet. No event tells of them. */
-  ruleAlerts: () =>
+  ruleAlerts: (language: Language) =>
     queryOptions({
-      queryKey: ["alerts", "rules"],
-      queryFn: () => answer(api.GET("/api/v1/alerts/firing", { params: { query: { pending: true } } })),
+      queryKey: ["alerts", "rules", language],
+      queryFn: () => answer(api.GET("/api/v1/alerts/firing", { params: { query: { pending: true, language } } })),
       refetchInterval: RULE_ALERTS_REFRESH_MS,
     }),
   identities: (name: string) =>

@@ -16,6 +16,7 @@ export const en = {
     more: "Show more",
     save: "Save",
     search: "Search",
+    showPassword: "Show or hide what is typed",
     none: "none",
     unknown: "unknown",
     yes: "yes",
@@ -140,6 +141,7 @@ export const en = {
     d: "{n} d",
     ago: "{time} ago",
     in: "in {time}",
+    anyMoment: "at any moment",
   },
   charts: { time: "Time", curve: "Curve", now: "Now", mean: "Mean", most: "Most" },
   cluster: {
@@ -204,6 +206,7 @@ export const en = {
       drain: "Drain",
       drainNow: "Drain now",
       reconnect: "Reconnect",
+      remove: "Remove",
     },
     confirm: {
       cordon: "Keep new tasks away from {name}? Running tasks continue.",
@@ -211,6 +214,7 @@ export const en = {
       drain: "Empty {name}? Running tasks continue to their end.",
       drainNow: "Empty {name} now? Its jobs go back to the queue, which does not count as a retry.",
       reconnect: "Connect to {name} again?",
+      remove: "Remove {name} from its cluster? Running tasks continue to their end.",
     },
   },
   schedule: {

@@ -17,6 +17,7 @@ export const zh: Words = {
     more: "显示更多",
     save: "保存",
     search: "搜索",
+    showPassword: "显示或隐藏输入内容",
     none: "无",
     unknown: "未知",
     yes: "是",
@@ -141,6 +142,7 @@ export const zh: Words = {
     d: "{n} 天",
     ago: "{time}前",
     in: "{time}后",
+    anyMoment: "随时",
   },
   charts: { time: "时间", curve: "曲线", now: "当前", mean: "平均", most: "最大" },
   cluster: {
@@ -205,6 +207,7 @@ export const zh: Words = {
       drain: "排空",
       drainNow: "立即排空",
       reconnect: "重新连接",
+      remove: "移除",
     },
     confirm: {
       cordon: "不再向 {name} 分配新任务？正在运行的任务会继续。",
@@ -212,6 +215,7 @@ export const zh: Words = {
       drain: "排空 {name}？正在运行的任务会运行到结束。",
       drainNow: "立即排空 {name}？其作业会回到队列，不计入重试次数。",
       reconnect: "重新连接 {name}？",
+      remove: "将 {name} 从集群中移除？正在运行的任务会运行到结束。",
     },
   },
   schedule: {

@@ -10,6 +10,7 @@ PhaseName = Literal["pending", "firing", "resolved"]
 class RuleAlertOut(TypedDict):
     id: str
     rule: str
+    check: Annotated[str, "What the rule watches; empty if there is no such rule any more."]
     severity: SeverityName
     subject: AlertSubjectOut
     owner: Annotated[str | None, "The owner of the job that it is about."]

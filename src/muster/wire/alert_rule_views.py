@@ -13,11 +13,13 @@ from muster.ports.alerting import RuleBook
 from muster.wire.alert_views import subject_view
 
 
-def rule_alert_view(record: AlertRecord, now: float) -> RuleAlertOut:
+def rule_alert_view(record: AlertRecord, check: str, now: float) -> RuleAlertOut:
+    """`check` is what the rule watches; empty if the rule is gone."""
     held_until = record.held_until if record.held_until is not None and now < record.held_until else None
     return {
         "id": record.id,
         "rule": record.rule,
+        "check": check,
         "severity": cast("SeverityName", str(record.severity)),
         "subject": subject_view(record.subject),
         "owner": record.owner or None,

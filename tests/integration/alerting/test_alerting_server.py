@@ -70,6 +70,9 @@ def test_what_fires_is_mailed_once_over_kills_and_its_end_once(tmp_path: Path) -
             assert [one for one in subjects(mails) if "Disk" in one] == [first.subject]
             (alert,) = firing(admin)
             assert (alert["state"], alert["told"], alert["severity"]) == ("firing", True, "critical")
+            assert (alert["check"], alert["message"][:4]) == ("node-disk", "the ")
+            (chinese,) = firing(admin, language="zh")
+            assert (chinese["id"], chinese["message"][:2]) == (alert["id"], "节点")
             write_rules(home, NEVER, **to)
             wait_for("the mail of its end", lambda: len([one for one in subjects(mails) if "Disk" in one]) == 2)
             assert "is over" in subjects(mails)[-1]

@@ -18,7 +18,7 @@ from muster.engine.alerting.condition_words import CONDITIONS
 from muster.engine.alerting.fault_words import FAULTS_ZH
 from muster.engine.alerting.reason_words import reason_of
 from muster.engine.alerting.sentences import first_complete
-from muster.engine.alerting.telling import alert_notice, job_notice
+from muster.engine.alerting.telling import alert_notice, in_language, job_notice
 from muster.engine.alerting.words import WORDS
 from tests.parts.building import a_job
 from tests.unit.domain.test_alert_conditions import HOLDS
@@ -78,6 +78,18 @@ def test_a_notice_in_chinese_has_the_message_and_the_advice_in_chinese(check: Ch
 )
 def test_limits_and_names_are_told_in_chinese_too(check: Check, expected: str) -> None:
     assert said(HOLDS[check][0], AlertRule("R", check, threshold=60)).startswith(expected)
+
+
+def test_a_list_shows_alerts_in_the_language_that_it_asks_for_and_else_as_they_are() -> None:
+    rule = AlertRule("R", Check.NODE_DISK, threshold=60)
+    record = fired(HOLDS[Check.NODE_DISK][0], rule)
+    chinese = in_language(record, {"R": rule}, "zh")
+    assert (chinese.message, chinese.advice) == (
+        "节点 n1 的磁盘使用率为 80 %，上限为 60 %",
+        "清理 n1 上不再需要的文件",
+    )
+    assert in_language(record, {"R": rule}, "en") == record
+    assert in_language(record, {}, "zh") == record
 
 
 def needs_action(**numbers: int | float | str) -> Facts:

@@ -1,4 +1,4 @@
-import { PasswordInput, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -6,6 +6,7 @@ import { namesIn } from "./people";
 import { answer, api, type Schemas } from "@/api/client";
 import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
+import { PasswordField } from "@/parts/PasswordField";
 import { useWords } from "@/words/language";
 
 export type Role = Schemas["UserRole"];
@@ -59,7 +60,7 @@ export function AddUser({ onClose }: { onClose: () => void }) {
         value={groups}
         onChange={(event) => setGroups(event.currentTarget.value)}
       />
-      <PasswordInput
+      <PasswordField
         label={words.admin.password}
         description={words.admin.passwordOptional}
         autoComplete="new-password"

@@ -1,4 +1,4 @@
-import { PasswordInput, Select, Text, TextInput } from "@mantine/core";
+import { Select, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -9,6 +9,7 @@ import { answer, api, type Schemas } from "@/api/client";
 import { isLongEnough } from "@/pages/profile/passwords";
 import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
+import { PasswordField } from "@/parts/PasswordField";
 import { fill, useWords } from "@/words/language";
 
 type User = Schemas["UserOut"];
@@ -89,7 +90,7 @@ function ResetPassword({ user, onClose }: One) {
       onConfirm={() => patching.mutate()}
       onClose={onClose}
     >
-      <PasswordInput
+      <PasswordField
         label={words.profile.newPassword}
         description={words.profile.passwordRule}
         autoComplete="new-password"

@@ -2,7 +2,7 @@ import { Paper, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { AlertLine } from "./AlertLine";
-import { worstFirst } from "./rule_alerts";
+import { notOfRules, worstFirst } from "./rule_alerts";
 import { RuleAlertLine } from "./RuleAlertLine";
 import { queries } from "@/api/queries";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
@@ -13,11 +13,12 @@ import { plural, useLanguage } from "@/words/language";
 export function AlertList() {
   const { language, words } = useLanguage();
   const alerts = useQuery(queries.alerts());
-  const ofRules = useQuery(queries.ruleAlerts());
+  const ofRules = useQuery(queries.ruleAlerts(language));
   for (const asked of [alerts, ofRules])
     if (asked.error && !asked.data) return <ProblemBox error={asked.error} onRetry={() => void asked.refetch()} />;
   if (!alerts.data || !ofRules.data) return <Loading />;
-  const total = alerts.data.total + ofRules.data.items.length;
+  const others = notOfRules(alerts.data.items, ofRules.data.items);
+  const total = others.length + ofRules.data.items.length;
   if (total === 0) return <EmptyState title={words.alerts.noneAtAll} />;
   return (
     <Stack gap="xs">
@@ -29,7 +30,7 @@ export function AlertList() {
           <RuleAlertLine alert={alert} />
         </Paper>
       ))}
-      {alerts.data.items.map((alert) => (
+      {others.map((alert) => (
         <Paper key={alert.id} withBorder p="xs">
           <AlertLine alert={alert} />
         </Paper>

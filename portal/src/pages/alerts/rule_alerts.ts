@@ -3,8 +3,20 @@ import type { Words } from "@/words/shape";
 import { fill } from "@/words/language";
 
 export type RuleAlert = Schemas["RuleAlertOut"];
+type Alert = Schemas["AlertOut"];
+type Subject = Schemas["AlertSubjectOut"];
 
 const SEVERITIES = ["critical", "warning", "info"] as const;
+
+/** Alerts of the server that are no alerts of rules, too: what a rule watches as well is told once. */
+export const notOfRules = (alerts: readonly Alert[], ofRules: readonly RuleAlert[]): Alert[] =>
+  alerts.filter((alert) => {
+    const check = alert.kind === "idle-allocation" ? "gpu-idle" : alert.kind;
+    return !ofRules.some((each) => each.check === check && isSame(each.subject, alert.subject));
+  });
+
+const isSame = (one: Subject, other: Subject): boolean =>
+  one.type === other.type && one.name === other.name && one.cluster === other.cluster && one.id === other.id;
 
 /** The worst first, and of those the ones that fire. */
 export const worstFirst = (alerts: readonly RuleAlert[]): RuleAlert[] =>

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import classes from "./HomePage.module.css";
 import type { Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
-import { standingOf, unsilenced, worstFirst, type RuleAlert } from "@/pages/alerts/rule_alerts";
+import { notOfRules, standingOf, unsilenced, worstFirst, type RuleAlert } from "@/pages/alerts/rule_alerts";
 import { ProblemBox } from "@/parts/feedback";
 import { Section } from "@/parts/Section";
 import { Ago } from "@/parts/Time";
@@ -21,11 +21,12 @@ const SHOWN = 6;
  * which the bell of the frame keeps up to date.
  */
 export function AlertList() {
-  const { words } = useLanguage();
+  const { language, words } = useLanguage();
   const alerts = useQuery(queries.alerts());
-  const asked = useQuery(queries.ruleAlerts());
+  const asked = useQuery(queries.ruleAlerts(language));
   const error = [alerts, asked].find((each) => each.error && !each.data)?.error;
-  const mine = alerts.data?.items.filter((alert) => alert.concernsMe) ?? [];
+  const others = notOfRules(alerts.data?.items ?? [], asked.data?.items ?? []);
+  const mine = others.filter((alert) => alert.concernsMe);
   const ofRules = worstFirst(unsilenced(asked.data?.items ?? []));
   const count = mine.length + ofRules.length;
   return (

@@ -1,4 +1,4 @@
-import { Alert, Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Alert, Button, Card, Center, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
 
@@ -6,6 +6,7 @@ import { answer, api, ApiProblem } from "@/api/client";
 import { queries } from "@/api/queries";
 import { LanguageSwitch } from "@/parts/LanguageSwitch";
 import { Command } from "@/parts/Command";
+import { PasswordField } from "@/parts/PasswordField";
 import { ProblemBox } from "@/parts/feedback";
 import { fill, useWords } from "@/words/language";
 
@@ -56,7 +57,7 @@ export function LoginPage({ entryProblem }: { entryProblem: unknown }) {
             value={user}
             onChange={(event) => setUser(event.currentTarget.value)}
           />
-          <PasswordInput
+          <PasswordField
             label={words.login.token}
             autoComplete="current-password"
             required

@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, PasswordInput, Stack } from "@mantine/core";
+import { Alert, Button, Checkbox, Stack } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
 
@@ -6,6 +6,7 @@ import { isLongEnough } from "./passwords";
 import { answer, api } from "@/api/client";
 import { useMe } from "@/app/session";
 import { Command } from "@/parts/Command";
+import { PasswordField } from "@/parts/PasswordField";
 import { ProblemBox } from "@/parts/feedback";
 import { useWords } from "@/words/language";
 
@@ -44,21 +45,21 @@ export function PasswordForm() {
         {change.isSuccess && <Alert color="green" role="status" title={words.profile.changed} />}
         {change.error && <ProblemBox error={change.error} />}
         {me.hasPassword && (
-          <PasswordInput
+          <PasswordField
             label={words.profile.oldPassword}
             autoComplete="current-password"
             value={form.old}
             onChange={(event) => setForm({ ...form, old: event.currentTarget.value })}
           />
         )}
-        <PasswordInput
+        <PasswordField
           label={words.profile.newPassword}
           description={words.profile.passwordRule}
           autoComplete="new-password"
           value={form.first}
           onChange={(event) => setForm({ ...form, first: event.currentTarget.value })}
         />
-        <PasswordInput
+        <PasswordField
           label={words.profile.repeatPassword}
           autoComplete="new-password"
           error={differs && words.profile.passwordDiffers}

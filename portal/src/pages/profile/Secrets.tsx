@@ -1,10 +1,11 @@
-import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { answer, api, type Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
 import { useMayDoAll, useMe } from "@/app/session";
+import { PasswordField } from "@/parts/PasswordField";
 import { bytesText } from "@/parts/amounts";
 import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
@@ -100,7 +101,7 @@ function Setting({ onClose }: { onClose: () => void }) {
         onChange={(event) => setName(event.currentTarget.value)}
         data-autofocus
       />
-      <PasswordInput
+      <PasswordField
         label={words.profile.value}
         autoComplete="off"
         value={value}

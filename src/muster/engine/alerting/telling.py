@@ -1,6 +1,7 @@
 """Makes notices of alerts and of jobs. Pure: the same alert gives the same notice, whose id makes it go out once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from muster.domain.alerting.alert_records import AlertPhase, AlertRecord
 from muster.domain.alerting.alert_rules import AlertAction, AlertRule
@@ -55,6 +56,14 @@ def alert_notice(
             "message": record.message,
         },
     )
+
+
+def in_language(record: AlertRecord, rules: Mapping[str, AlertRule], language: str) -> AlertRecord:
+    """The alert with its message and advice as lists show them. What nobody has translated stays as it is."""
+    rule = rules.get(record.rule)
+    if _told(rule, language) is None:
+        return record
+    return replace(record, message=_message(record, rule, language), advice=_advice(record, rule, language))
 
 
 def _what_follows(record: AlertRecord, rule: AlertRule | None, language: str) -> list[str]:

@@ -1,8 +1,9 @@
 """Routes for alerts of rules, silences, and notices to users."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
@@ -10,10 +11,11 @@ from pydantic import AwareDatetime
 
 from muster.api.alert_rules import AlertRuleList, RuleAlertList, SilenceList, SilenceOut
 from muster.api.notices import NoticeList, NoticeSettingsOut
-from muster.domain.alerting.alert_records import AlertPhase
+from muster.domain.alerting.alert_records import AlertPhase, AlertRecord
 from muster.domain.alerting.notices import ADMINS, NoticeSettings
 from muster.domain.errors import TooMany
 from muster.engine.alerting import requests
+from muster.engine.alerting.telling import in_language
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
@@ -30,6 +32,7 @@ from muster.wire.response_models import response_model
 router = APIRouter(tags=["alerts and notices"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+InLanguage = Annotated[Literal["en", "zh"], Query(description="The language of the messages and advice.")]
 _MADE: dict[int | str, dict[str, Any]] = {201: {"description": "The new silence."}}
 _QUEUED: dict[int | str, dict[str, Any]] = {202: {"description": "The notices wait to be sent."}}
 _WEEK = timedelta(days=7).total_seconds()
@@ -40,15 +43,15 @@ async def firing_alerts(
     me: Me,
     parts: Parts,
     pending: Annotated[bool, Query(description="Also list alerts that have not lasted long enough yet.")] = False,
+    language: InLanguage = "en",
 ) -> Response:
     """Admins see all, users those of their own jobs."""
-    now = parts.context.clock()
     found = [
         record
         for record in await parts.context.store.open_alerts()
         if (pending or record.phase is AlertPhase.FIRING) and may(me, Action.ALERT_SEE, record.owner, private=False)
     ]
-    return JSONResponse(RuleAlertList(items=[rule_alert_view(record, now) for record in found]))
+    return JSONResponse(await _alerts(parts, found, language))
 
 
 @router.get("/alerts/history", response_model=response_model(RuleAlertList), summary="Alerts of rules, also past ones")
@@ -59,6 +62,7 @@ async def alert_history(
     until: AwareDatetime | None = None,
     rule: Annotated[str | None, Query(max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    language: InLanguage = "en",
 ) -> Response:
     """The newest first. Admins see all, users those of their own jobs. They are kept for 90 days."""
     now = parts.context.clock()
@@ -69,7 +73,16 @@ async def alert_history(
         rule=rule,
         limit=limit,
     )
-    return JSONResponse(RuleAlertList(items=[rule_alert_view(record, now) for record in found]))
+    return JSONResponse(await _alerts(parts, found, language))
+
+
+async def _alerts(parts: Services, records: Sequence[AlertRecord], language: str) -> RuleAlertList:
+    now = parts.context.clock()
+    book = await asyncio.to_thread(parts.alerting.book)
+    rules = {rule.name: rule for rule in book.rules}
+    checks = {rule.name: str(rule.check) for rule in book.rules}
+    shown = [in_language(record, rules, language) for record in records]
+    return RuleAlertList(items=[rule_alert_view(each, checks.get(each.rule, ""), now) for each in shown])
 
 
 @router.get("/alerts/rules", response_model=response_model(AlertRuleList), summary="The rules of alerts")
