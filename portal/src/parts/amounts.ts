@@ -43,6 +43,12 @@ export function bytesText(bytes: number, more = 0): string {
   return `${amount.toFixed(unit === 0 ? 0 : (amount >= 100 ? 0 : 1) + more)} ${BINARY[unit] ?? ""}`;
 }
 
+/** Cores, of which the API tells fractions in thousandths: `212250m` is 212.25. */
+export function coresText(cores: string): string {
+  const thousandths = /^(\d+)m$/.exec(cores)?.[1];
+  return thousandths === undefined ? cores : String(Number(thousandths) / 1000);
+}
+
 /** Formats are made once: a table that scrolls asks for them thousands of times. */
 const NUMBERS = { en: new Intl.NumberFormat(LOCALES.en), zh: new Intl.NumberFormat(LOCALES.zh) };
 const TIME = { dateStyle: "medium", timeStyle: "medium" } as const;

@@ -4,7 +4,7 @@ import { memo } from "react";
 import { cellOf, gpuUsage, isHeld, racksOf, type Colouring, type Gpu } from "./cells";
 import classes from "./HeatMap.module.css";
 import type { Node } from "@/api/client";
-import { bytesText } from "@/parts/amounts";
+import { bytesText, coresText } from "@/parts/amounts";
 import { fill, named, useLanguage } from "@/words/language";
 import type { Words } from "@/words/shape";
 
@@ -65,7 +65,9 @@ const NodeCells = memo(function NodeCells({ node, by }: { node: Node; by: Colour
               />
             );
           })}
-          {node.gpus.length === 0 && <span className={classes.plain}>{`${node.cpu.used}/${node.cpu.total} CPU`}</span>}
+          {node.gpus.length === 0 && (
+            <span className={classes.plain}>{`${coresText(node.cpu.used)}/${coresText(node.cpu.total)} CPU`}</span>
+          )}
         </span>
       </Link>
     </li>

@@ -7,28 +7,43 @@ import { quoted } from "@/parts/Command";
 import { ConfirmDialog } from "@/parts/ConfirmDialog";
 import { fill, useWords } from "@/words/language";
 
-type Act = "cordon" | "uncordon" | "drain" | "drainNow" | "reconnect";
+export type NodeAct = "cordon" | "uncordon" | "drain" | "drainNow" | "reconnect" | "remove";
+
+/** A node that cannot be reached by SSH may have been added with a wrong address or key. */
+export function actsOf(node: Pick<Node, "state" | "login">): NodeAct[] {
+  const isHeldBack = node.state === "Cordoned" || node.state === "Draining";
+  const acts: NodeAct[] = isHeldBack ? ["uncordon"] : ["cordon", "drain", "drainNow"];
+  if (node.state !== "Unreachable") return acts;
+  return node.login ? [...acts, "reconnect", "remove"] : [...acts, "reconnect"];
+}
+
+interface NodeActionsProps {
+  node: Node;
+  acts: NodeAct[];
+  onRemoved?: () => void;
+}
 
 /** What an admin can do with a node. Each act is confirmed, and shows the command that does the same. */
-export function NodeActions({ node }: { node: Node }) {
+export function NodeActions({ node, acts, onRemoved }: NodeActionsProps) {
   const words = useWords();
-  const [act, setAct] = useState<Act | null>(null);
-  const isHeldBack = node.state === "Cordoned" || node.state === "Draining";
-  const offered: Act[] = isHeldBack ? ["uncordon"] : ["cordon", "drain", "drainNow"];
-  if (node.state === "Unreachable") offered.push("reconnect");
+  const [act, setAct] = useState<NodeAct | null>(null);
+  const close = (isDone: boolean) => {
+    setAct(null);
+    if (isDone && act === "remove") onRemoved?.();
+  };
   return (
     <Group gap={6}>
-      {offered.map((each) => (
+      {acts.map((each) => (
         <Button key={each} variant="default" onClick={() => setAct(each)}>
           {words.node.acts[each]}
         </Button>
       ))}
-      {act && <Confirm node={node} act={act} onClose={() => setAct(null)} />}
+      {act && <Confirm node={node} act={act} onClose={close} />}
     </Group>
   );
 }
 
-function Confirm({ node, act, onClose }: { node: Node; act: Act; onClose: () => void }) {
+function Confirm({ node, act, onClose }: { node: Node; act: NodeAct; onClose: (isDone: boolean) => void }) {
   const words = useWords();
   const client = useQueryClient();
   const [reason, setReason] = useState("");
@@ -36,7 +51,7 @@ function Confirm({ node, act, onClose }: { node: Node; act: Act; onClose: () => 
     mutationFn: () => perform(node, act, reason),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: ["nodes"] });
-      onClose();
+      onClose(true);
     },
   });
   return (
@@ -45,11 +60,11 @@ function Confirm({ node, act, onClose }: { node: Node; act: Act; onClose: () => 
       title={fill(words.node.confirm[act], { name: node.name })}
       commands={[commandOf(node, act, reason)]}
       confirm={words.node.acts[act]}
-      isDangerous={act === "drainNow"}
+      isDangerous={act === "drainNow" || act === "remove"}
       isPending={doing.isPending}
       error={doing.error}
       onConfirm={() => doing.mutate()}
-      onClose={onClose}
+      onClose={() => onClose(false)}
     >
       {takesReason(act) && (
         <TextInput
@@ -62,9 +77,9 @@ function Confirm({ node, act, onClose }: { node: Node; act: Act; onClose: () => 
   );
 }
 
-const takesReason = (act: Act): boolean => act !== "uncordon" && act !== "reconnect";
+const takesReason = (act: NodeAct): boolean => act !== "uncordon" && act !== "reconnect" && act !== "remove";
 
-export function commandOf(node: Node, act: Act, reason: string): string {
+export function commandOf(node: Node, act: NodeAct, reason: string): string {
   const words = [
     "muster",
     "node",
@@ -78,7 +93,7 @@ export function commandOf(node: Node, act: Act, reason: string): string {
   return words.join(" ");
 }
 
-function perform(node: Node, act: Act, reason: string): Promise<unknown> {
+function perform(node: Node, act: NodeAct, reason: string): Promise<unknown> {
   const params = { path: { name: node.name }, query: { cluster: node.cluster } };
   switch (act) {
     case "cordon":
@@ -90,5 +105,7 @@ function perform(node: Node, act: Act, reason: string): Promise<unknown> {
       return answer(api.POST("/api/v1/nodes/{name}/drain", { params, body: { reason, now: act === "drainNow" } }));
     case "reconnect":
       return answer(api.POST("/api/v1/nodes/{name}/reconnect", { params }));
+    case "remove":
+      return answer(api.DELETE("/api/v1/nodes/{name}", { params }));
   }
 }

@@ -1,8 +1,8 @@
 import { Anchor, Badge, Group, Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 
-import { NodeActions } from "./NodeActions";
+import { actsOf, NodeActions } from "./NodeActions";
 import { NodeAlerts } from "./NodeAlerts";
 import { NodeCharts } from "./NodeCharts";
 import { OtherDevices } from "./OtherDevices";
@@ -11,7 +11,7 @@ import type { Schemas } from "@/api/client";
 import { queries } from "@/api/queries";
 import { useIsAdmin } from "@/app/session";
 import { gpuUsage, isHeld } from "@/pages/cluster/cells";
-import { bytesText } from "@/parts/amounts";
+import { bytesText, coresText } from "@/parts/amounts";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { Scrolled } from "@/parts/Scrolled";
 import { StateBadge } from "@/parts/StateBadge";
@@ -27,6 +27,7 @@ export function NodePage() {
   const { name } = route.useParams();
   const { cluster } = route.useSearch();
   const isAdmin = useIsAdmin();
+  const navigate = useNavigate();
   const node = useQuery(queries.node(name, cluster));
   useLiveNode(name, cluster);
   if (node.error) return <ProblemBox error={node.error} onRetry={() => void node.refetch()} />;
@@ -43,7 +44,13 @@ export function NodePage() {
             <Ago at={node.data.since} />
           </Text>
         </Group>
-        {isAdmin && <NodeActions node={node.data} />}
+        {isAdmin && (
+          <NodeActions
+            node={node.data}
+            acts={actsOf(node.data)}
+            onRemoved={() => void navigate({ to: "/cluster", search: { cluster: node.data.cluster } })}
+          />
+        )}
       </Group>
       <NodeAlerts node={node.data} />
       <Facts node={node.data} />
@@ -60,7 +67,7 @@ function Facts({ node }: { node: NodeDetail }) {
   const facts: [string, string][] = [
     [words.jobs.cluster, node.cluster],
     [words.node.address, node.address],
-    ["CPU", `${node.cpu.used} / ${node.cpu.total}`],
+    ["CPU", `${coresText(node.cpu.used)} / ${coresText(node.cpu.total)}`],
     [words.node.memory, `${bytesText(node.memory.used)} / ${bytesText(node.memory.total)}`],
     ["GPU", `${node.gpus.filter(isHeld).length} / ${node.gpus.length}`],
   ];
@@ -68,7 +75,7 @@ function Facts({ node }: { node: NodeDetail }) {
   if (node.note) facts.push([words.node.note, node.note]);
   if (node.partitions.length) facts.push([words.node.partitions, node.partitions.join(", ")]);
   if (node.others) {
-    const others = { cpu: node.others.cpu, memory: bytesText(node.others.memory), gpus: node.others.gpus };
+    const others = { cpu: coresText(node.others.cpu), memory: bytesText(node.others.memory), gpus: node.others.gpus };
     facts.push([words.node.byOthers, fill(words.node.othersHave, others)]);
   }
   return (

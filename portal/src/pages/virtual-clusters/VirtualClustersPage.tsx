@@ -9,7 +9,7 @@ import type { Schemas, VirtualCluster } from "@/api/client";
 import { SOON, useHint } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useIsAdmin } from "@/app/session";
-import { numberText } from "@/parts/amounts";
+import { coresText, numberText } from "@/parts/amounts";
 import { Command } from "@/parts/Command";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { Legend } from "@/parts/Legend";
@@ -155,7 +155,7 @@ const JobsOf = ({ vc, state, text }: { vc: string; state: string[]; text: string
 function shareText(share: Schemas["ShareOut"], n: (value: number) => string): string {
   const models = Object.entries(share.gpuModels).map(([model, count]) => `${n(count)} × ${model}`);
   const gpus = models.length > 0 ? models.join(", ") : `${n(share.gpu)} GPU`;
-  const cpu = share.cpu && share.cpu !== "0" ? `${share.cpu} CPU` : "";
+  const cpu = share.cpu && share.cpu !== "0" ? `${coresText(share.cpu)} CPU` : "";
   const memory = share.memory && share.memory !== "0" ? share.memory : "";
   return [gpus, cpu, memory].filter(Boolean).join(" · ");
 }

@@ -5,11 +5,13 @@ import type { ReactNode } from "react";
 
 import { AddNode } from "./AddNode";
 import { FirstJob } from "./FirstJob";
+import { useMachines } from "./machines";
+import { NotReady } from "./NotReady";
 import { queries } from "@/api/queries";
 import { mayWork, useIsAdmin, useMayDoAll, useMe } from "@/app/session";
 import { PasswordForm } from "@/pages/profile/PasswordForm";
 import { Command } from "@/parts/Command";
-import { fill, plural, useLanguage } from "@/words/language";
+import { plural, useLanguage } from "@/words/language";
 
 /** Leads an admin from nothing to a first job on a second machine. What is done already is known from the API. */
 export function WelcomePage() {
@@ -63,21 +65,17 @@ function Step({ number, title, isDone, children }: StepProps) {
 function Machines() {
   const { language, words } = useLanguage();
   const isAdmin = useIsAdmin();
-  const nodes = useQuery(queries.nodes());
-  const clusters = useQuery(queries.clusters());
-  const bySsh =
-    clusters.data?.items.filter((cluster) => cluster.backend === "ssh").map((cluster) => cluster.name) ?? [];
-  const added = nodes.data?.items.filter((node) => bySsh.includes(node.cluster)) ?? [];
+  const { added, cluster } = useMachines();
   const ready = added.filter((node) => node.state === "Ready").map((node) => node.name);
-  const others = added.filter((node) => node.state !== "Ready").map((node) => node.name);
+  const others = added.filter((node) => node.state !== "Ready");
   return (
     <Step number={2} title={words.welcome.node} isDone={ready.length > 0}>
       <Text size="sm">{words.welcome.nodeWhy}</Text>
       {ready.length > 0 && (
         <Text size="sm">{plural(language, words.welcome.nodeDone, ready.length, { names: ready.join(", ") })}</Text>
       )}
-      {others.length > 0 && <Text size="sm">{fill(words.welcome.nodeWaiting, { names: others.join(", ") })}</Text>}
-      {isAdmin ? <AddNode cluster={bySsh[0] ?? "lab"} /> : <Text size="sm">{words.welcome.nodeAdmin}</Text>}
+      {others.length > 0 && <NotReady nodes={others} />}
+      {isAdmin ? <AddNode cluster={cluster} /> : <Text size="sm">{words.welcome.nodeAdmin}</Text>}
     </Step>
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { hasEnded, isWaiting } from "../acts";
 import classes from "../JobPage.module.css";
 import type { Job } from "@/api/client";
-import { bytesText, numberText } from "@/parts/amounts";
+import { bytesText, coresText, numberText } from "@/parts/amounts";
 import { RunTime } from "@/parts/RunTime";
 import { Ago, Elapsed } from "@/parts/Time";
 import { fill, named, useLanguage } from "@/words/language";
@@ -21,7 +21,7 @@ export function Facts({ job }: { job: Job }) {
     [f.vc, job.vc],
     [f.priority, named(words.job.priorities, job.priority)],
     [f.gpus, resources.gpu > 0 && gpusText(job, f.ofModel)],
-    [f.cpu, resources.cpu !== "0" && resources.cpu],
+    [f.cpu, resources.cpu !== "0" && coresText(resources.cpu)],
     [f.memory, resources.memory !== "0" && resources.memory],
     ...Object.entries(resources.devices).map(([name, count]): [string, ReactNode] => [name, count]),
     [f.tasks, tasksText(words, job)],
