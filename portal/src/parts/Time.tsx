@@ -45,6 +45,18 @@ export function Ago({ at }: { at: string | null | undefined }) {
   );
 }
 
+/** In how long something is expected. What is overdue is expected at any moment, as it has not happened yet. */
+export function Expected({ at }: { at: string | null | undefined }) {
+  const { language, words } = useLanguage();
+  const shown = useNow();
+  if (!at || Date.parse(at) > shown) return <Ago at={at} />;
+  return (
+    <time dateTime={at} title={timeText(language, at)}>
+      {words.time.anyMoment}
+    </time>
+  );
+}
+
 /** A duration that grows as long as it has no end. */
 export function Elapsed({ from, to }: { from: string | null | undefined; to: string | null | undefined }) {
   const { words } = useLanguage();

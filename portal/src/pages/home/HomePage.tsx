@@ -1,5 +1,4 @@
 import { Anchor, Button, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { AlertList } from "./AlertList";
@@ -9,10 +8,10 @@ import { endedSince, FINAL, useLastLook, useMyJobs } from "./mine";
 import { MyQuota } from "./MyQuota";
 import type { Job, Schemas } from "@/api/client";
 import { SELDOM } from "@/api/pacing";
-import { queries } from "@/api/queries";
 import { useMe } from "@/app/session";
 import { JobLink } from "@/pages/jobs/columns";
 import { FirstJob } from "@/pages/jobs/FirstJob";
+import { useExpectedStarts } from "@/pages/queue/expected_starts";
 import { useLiveQueue } from "@/pages/queue/live_queue";
 import { WelcomeHint } from "@/pages/welcome/WelcomeHint";
 import { timeText } from "@/parts/amounts";
@@ -21,7 +20,7 @@ import { Reason } from "@/parts/Reason";
 import { RunTime } from "@/parts/RunTime";
 import { Section } from "@/parts/Section";
 import { StateBadge } from "@/parts/StateBadge";
-import { Ago, Elapsed } from "@/parts/Time";
+import { Ago, Elapsed, Expected } from "@/parts/Time";
 import { fill, useLanguage } from "@/words/language";
 
 type JobPage = Schemas["JobPage"];
@@ -92,7 +91,7 @@ function Waiting({ jobs }: { jobs: Job[] | undefined }) {
   const { words } = useLanguage();
   const waiting = jobs?.filter(isWaiting);
   const isQueued = waiting?.some((job) => job.state === "Queued") ?? false;
-  const starts = useQuery({ ...queries.expectedStarts(), enabled: isQueued }).data;
+  const starts = useExpectedStarts(isQueued);
   useLiveQueue(LIVE, SELDOM, isQueued);
   return (
     <Section title={words.home.waiting} aside={<AllLink count={waiting?.length} state={["Queued", "Held"]} />}>
@@ -102,7 +101,7 @@ function Waiting({ jobs }: { jobs: Job[] | undefined }) {
           if (!start) return <Elapsed from={job.createdAt} to={null} />;
           return (
             <>
-              {words.home.starts} <Ago at={start} />
+              {words.home.starts} <Expected at={start} />
             </>
           );
         }}

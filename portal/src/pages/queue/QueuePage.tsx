@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
+import { useExpectedStarts } from "./expected_starts";
 import { useLiveQueue } from "./live_queue";
 import { MoveDialog, PriorityDialog } from "./QueueActs";
 import { readQueueView } from "./view";
@@ -17,7 +18,7 @@ import { DataTable } from "@/parts/DataTable";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { MoreIcon } from "@/parts/icons";
 import { PageFrame } from "@/parts/PageFrame";
-import { Ago } from "@/parts/Time";
+import { Expected } from "@/parts/Time";
 import { fill, plural, useLanguage } from "@/words/language";
 
 type QueuedJob = Schemas["QueuedJobOut"];
@@ -113,7 +114,7 @@ const SHARED = ["name", "state", "reason", "owner", "vc", "gpus", "waited", "pri
 function useQueueColumns(onAct: (dialog: Dialog) => void): Column<QueuedJob>[] {
   const { words } = useLanguage();
   const jobs = useJobColumns();
-  const starts = useQuery(queries.expectedStarts()).data;
+  const starts = useExpectedStarts();
   return useMemo(() => {
     const shared = SHARED.flatMap((id) => jobs.filter((column) => column.id === id)).map((column) =>
       column.isWide ? { ...column, width: REASON_WIDTH } : column,
@@ -130,7 +131,7 @@ function useQueueColumns(onAct: (dialog: Dialog) => void): Column<QueuedJob>[] {
       label: words.queue.expected,
       width: 140,
       isNumber: true,
-      cell: (job) => <Ago at={job.position === null ? null : starts?.get(job.id)} />,
+      cell: (job) => <Expected at={job.position === null ? null : starts?.get(job.id)} />,
     };
     const act: Column<QueuedJob> = {
       id: "act",

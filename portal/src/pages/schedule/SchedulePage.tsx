@@ -12,7 +12,7 @@ import { useLiveQueue } from "@/pages/queue/live_queue";
 import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
 import { Legend, type LegendEntry } from "@/parts/Legend";
 import { Scrolled } from "@/parts/Scrolled";
-import { Ago } from "@/parts/Time";
+import { Expected } from "@/parts/Time";
 import { useWords } from "@/words/language";
 import type { Words } from "@/words/shape";
 
@@ -131,7 +131,7 @@ function Next({ schedule }: { schedule: Schemas["ScheduleOut"] }) {
                   </Table.Td>
                   <Table.Td>{row.owner}</Table.Td>
                   <Table.Td>
-                    <Ago at={row.from} />
+                    <Expected at={row.from} />
                   </Table.Td>
                   <Table.Td>{row.nodes.join(", ")}</Table.Td>
                 </Table.Tr>

@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 
 import { isWaiting } from "../acts";
 import classes from "../JobPage.module.css";
@@ -9,13 +9,14 @@ import type { TabProps } from "../JobPage";
 import { plainText } from "../logs/folding";
 import { workerOf } from "../naming";
 import type { Job, Schemas } from "@/api/client";
+import { useWhenDue } from "@/api/due";
 import { SELDOM } from "@/api/pacing";
 import { queries } from "@/api/queries";
 import { useMayRead } from "@/app/session";
 import { useLiveQueue } from "@/pages/queue/live_queue";
 import { ProblemBox } from "@/parts/feedback";
 import { Reason } from "@/parts/Reason";
-import { Ago } from "@/parts/Time";
+import { Ago, Expected } from "@/parts/Time";
 import { WithCode } from "@/parts/WithCode";
 import { adviceText, reasonText, stopText } from "@/words/coded";
 import { fill, named, useLanguage } from "@/words/language";
@@ -30,6 +31,11 @@ export function Why({ reference, job }: TabProps) {
   const found = useQuery({ ...queries.explanation(reference), enabled: isAsked });
   const shown = useMemo(() => [queries.explanation(reference).queryKey], [reference]);
   useLiveQueue(shown, SELDOM, isAsked && job.state === "Queued");
+  const { refetch } = found;
+  useWhenDue(
+    job.state === "Queued" ? found.data?.startsAt : null,
+    useCallback(() => void refetch(), [refetch]),
+  );
   if (!isAsked || (!found.data && !found.error)) return <ShortReason job={job} />;
   if (!found.data) return <ProblemBox error={found.error} />;
   if (found.data.fault) return <Failure reference={reference} job={job} found={found.data} />;
@@ -168,7 +174,7 @@ function Around({ text, at }: { text: string; at: string }) {
   return (
     <>
       {before}
-      <Ago at={at} />
+      <Expected at={at} />
       {after}
     </>
   );
