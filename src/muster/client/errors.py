@@ -16,7 +16,11 @@ UNCONFIRMED = "unconfirmed"
 NO_BACKEND = "backend-error"
 """The server answers, but the node or the engine behind it does not."""
 _TOO_MANY = 429
+_INTERNAL = 500
 _UNAVAILABLE = 503
+_BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
+_DONE_NOTHING = (501, _UNAVAILABLE, 507)
+"""Of the answers that tell of a fault of the server, those that it gives before it does anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ class MusterError(Exception):
         """Whether the server has done nothing, and the same request may succeed later."""
         return self.status == _TOO_MANY or (self.status == _UNAVAILABLE and self.code == "unavailable")
 
+    @property
+    def is_of_proxy(self) -> bool:
+        """Whether a proxy in front of the server answers that it got no answer."""
+        return self.code == BAD_ANSWER and self.status in (_BAD_GATEWAY, _UNAVAILABLE, _GATEWAY_TIMEOUT)
+
 
 def unreachable(server: str, why: str) -> MusterError:
     return MusterError(
@@ -128,13 +137,15 @@ def from_answer(status: int, body: bytes, retry_after: str | None = None) -> Mus
         raw = None
     if not isinstance(raw, dict) or "code" not in raw:
         text = body[:200].decode("utf-8", "replace").strip()
-        return MusterError(
+        foreign = MusterError(
             f"the server answered with HTTP {status}: {text or 'nothing'}",
             code=BAD_ANSWER,
             status=status,
             hint="check that the address is a Muster server, and not a proxy in front of it",
         )
-    return MusterError(
+        foreign.is_unsure = status >= _INTERNAL and status not in _DONE_NOTHING
+        return foreign
+    told = MusterError(
         raw.get("detail") or raw.get("title") or f"HTTP {status}",
         code=str(raw["code"]),
         status=status,
@@ -144,6 +155,8 @@ def from_answer(status: int, body: bytes, retry_after: str | None = None) -> Mus
         raw=raw,
         retry_after_s=float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None,
     )
+    told.is_unsure |= status == _INTERNAL
+    return told
 
 
 def problem_of(raw: Mapping[str, Any]) -> Problem:

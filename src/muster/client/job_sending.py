@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.client.code_origin import labels_of_code, with_labels
-from muster.client.errors import BAD_INPUT, TIMED_OUT, UNREACHABLE, MusterError, unconfirmed
+from muster.client.errors import BAD_ANSWER, BAD_INPUT, TIMED_OUT, UNREACHABLE, MusterError, unconfirmed
 from muster.client.inputs import send_inputs
 from muster.client.job_files import located, sorted_by_file
 from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
@@ -31,7 +31,6 @@ class SentFolder:
     labels: Mapping[str, str]
 
 
-_UNAVAILABLE = 503
 JOBS, SWEEPS = "/jobs", "/sweeps"
 _MOVES = 5
 T = TypeVar("T")
@@ -108,14 +107,19 @@ class JobSender:
     def _submit(self, path: str, body: Mapping[str, Any]) -> Any:
         """Sends it under a key, again and again if answers are lost, to the same server or to others on its store: the
         key makes one job of them all. To know that a server has no job of this key would not be enough to go to one
-        with another store, because the lost request may still be under way. So what remains is said."""
+        with another store, because the lost request may still be under way. So what remains is said, also if a later
+        try was refused: that says nothing about the one whose answer was lost."""
         key = new_request_key()
         try:
-            return self._post(path, body, repeatable=True, key=key)
+            answer = self._post(path, body, repeatable=True, key=key)
         except MusterError as error:
-            if not error.is_unsure or (error.code not in (UNREACHABLE, TIMED_OUT) and error.status != _UNAVAILABLE):
+            if not error.is_unsure:
                 raise
             raise unconfirmed(self._transport.last_server, key, error) from error
+        if not isinstance(answer, dict):
+            empty = MusterError("the answer names no job", code=BAD_ANSWER)
+            raise unconfirmed(self._transport.last_server, key, empty)
+        return answer
 
     def _uploaded(
         self,

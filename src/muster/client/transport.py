@@ -41,6 +41,8 @@ Query = Mapping[str, QueryValue]
 _DROPPED = (ConnectionError, http.client.BadStatusLine, http.client.IncompleteRead, http.client.CannotSendRequest)
 _TRIES = 4
 _SWITCHING = 101
+_REDIRECTED = 300
+_MAY_PASS = (429, 502, 503, 504)
 _WARNING = "Muster-Warning"
 _RETRY_AFTER = "Retry-After"
 _LONGEST_WAIT_S = 15.0
@@ -198,32 +200,35 @@ class Transport:
             self._single = Target(address, found.token, found.fingerprint)
 
     def move_on(self, why: MusterError) -> bool:
-        """Goes on at another of several servers, whatever its store is. Only for work that begins anew there."""
+        """Goes on at another of several servers than this thread has asked, whatever its store is. Only for work that
+        begins anew there."""
         return self._receivers is not None and self._receivers.move_from(
-            self._receivers.in_use(), why.message, to_any_store=True
+            self._here, why.reason or why.message, to_any_store=True
         )
 
     def json(self, request: Request) -> Any:
         """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
         answer = self.send(request)
         status, body = answer.status, answer.body
-        if status >= 400:
-            raise self._unsure(answer.error()) if status == 503 else answer.error()
+        if status >= _REDIRECTED:
+            raise self._unsure(answer.error())
         if not body:
             return None
         try:
             return json.loads(body)
         except ValueError as error:
-            raise MusterError(
+            unreadable = MusterError(
                 f"the answer of {self.server} is not JSON",
                 code=BAD_ANSWER,
                 status=status,
                 hint="check that the address is a Muster server, and not a proxy in front of it",
-            ) from error
+            )
+            unreadable.is_unsure = True
+            raise self._unsure(unreadable) from error
 
     def send(self, request: Request) -> "Answer":
-        """Sends the request and returns the answer. Retries it if that is safe: after a dropped connection or a 503 if
-        it may be repeated, and after a 429 always, because then the server has done nothing. A server that wants the
+        """Sends the request and returns the answer. Retries it if that is safe: after a dropped connection, a 503 or a
+        proxy's answer that it got none if it may be repeated, and after a 429 always: the server has done nothing. A server that wants the
         client to wait for longer than a person would is not asked again. Of several servers on one store, the next one
         is asked then."""
         self._kept.is_unsure = False
@@ -246,9 +251,11 @@ class Transport:
                 if is_last:
                     raise
             else:
-                if answer.status != 503 or is_last or not request.repeatable:
+                if answer.status < 500 or is_last or not request.repeatable:
                     return answer
                 failure = self._unsure(answer.error())
+                if failure.status != 503 and not failure.is_of_proxy:
+                    return answer
                 why = failure.message
             if not self._receivers.move_from(target, why):
                 self._sleep(exponential(turn + 1, first_s=0.2, limit_s=3.0))
@@ -270,11 +277,11 @@ class Transport:
             except MusterError as error:
                 raise self._unsure(error) from error.__cause__
             else:
-                if last or answer.status not in (429, 503) or not (request.repeatable or answer.status == 429):
+                if last or answer.status not in _MAY_PASS or not (request.repeatable or answer.status == 429):
                     return answer
                 refusal = answer.error()
                 self._kept.is_unsure |= refusal.is_unsure
-                if not refusal.is_for_now or (refusal.retry_after_s or 0.0) > _LONGEST_WAIT_S:
+                if not (refusal.is_for_now or refusal.is_of_proxy) or (refusal.retry_after_s or 0.0) > _LONGEST_WAIT_S:
                     return answer
                 pause_s = max(pause_s, refusal.retry_after_s or 0.0)
             self._sleep(pause_s)

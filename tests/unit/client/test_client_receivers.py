@@ -320,6 +320,20 @@ def test_another_thread_that_has_moved_on_is_followed() -> None:
     assert (receivers.chosen(), looked) == (two, [one, two])
 
 
+def test_a_thread_that_comes_later_stays_where_another_one_has_gone(first: TinyServer, second: TinyServer) -> None:
+    on_stores((first, "s"), (second, "other"))
+    told: list[str] = []
+    client = client_of(first, second, told=told)
+    client.whoami()
+    gone(first, client)
+    other = threading.Thread(target=lambda: client.submit(SPEC))
+    other.start()
+    other.join()
+    assert client.transport.move_on(MusterError("gone", code=UNREACHABLE))
+    assert client.server == second.url
+    assert len(told) == 1, told
+
+
 def test_a_timeout_of_a_single_server_may_have_arrived(first: TinyServer) -> None:
     first.on("POST", "/users", DROP)
     with pytest.raises(MusterError) as lost:

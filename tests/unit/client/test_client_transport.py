@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from muster.client import Client, Job, MusterError
+from muster.client.errors import UNCONFIRMED
 from muster.client.transport import API, Request, Timeouts, Transport
 from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, problem
 
@@ -20,6 +21,58 @@ def test_lost_answer_to_a_submission_is_asked_for_again_under_the_same_key(serve
     keys = {asked.headers["Idempotency-Key"] for asked in server.requests("POST", "/jobs")}
     assert len(server.requests("POST", "/jobs")) == 3
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        problem(401, "not-authenticated", "the token has expired"),
+        problem(422, "invalid", "there is no cluster 'a' any more"),
+        Answer(429, {"code": "too-many", "detail": "too many requests"}, headers={"Retry-After": "3600"}),
+        problem(507, "storage-full", "the disk is full"),
+    ],
+)
+def test_a_refusal_after_a_lost_answer_does_not_say_that_nothing_was_submitted(
+    server: TinyServer, refusal: Answer
+) -> None:
+    server.on("POST", "/jobs", DROP, refusal)
+    with pytest.raises(MusterError) as told:
+        Client(server.url).submit(SPEC)
+    [key] = {asked.headers["Idempotency-Key"] for asked in server.requests("POST", "/jobs")}
+    assert told.value.code == UNCONFIRMED
+    assert refusal.body["detail"] in told.value.message
+    assert told.value.raw["requestKey"] == key
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_that_got_no_answer_is_asked_again_under_the_same_key(server: TinyServer, status: int) -> None:
+    server.on("POST", "/jobs", Answer(status, b"<html>no answer</html>"), Answer(201, a_job()))
+    assert Client(server.url).submit(SPEC).id == a_job()["id"]
+    assert len({asked.headers["Idempotency-Key"] for asked in server.requests("POST", "/jobs")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (Answer(502, b"<html>bad gateway</html>"), UNCONFIRMED),
+        (Answer(504, b""), UNCONFIRMED),
+        (Answer(520, b"web server returned an unknown error"), UNCONFIRMED),
+        (problem(500, "internal", "an unexpected error"), UNCONFIRMED),
+        (Answer(201, b'{"id": "01jobjob'), UNCONFIRMED),
+        (Answer(201, b""), UNCONFIRMED),
+        (Answer(503, b"<html>no server is available</html>"), "bad-answer"),
+        (Answer(301, b"", headers={"Location": "https://elsewhere"}), "bad-answer"),
+        (Answer(404, b"<html>not here</html>"), "bad-answer"),
+        (problem(507, "storage-full", "the disk is full"), "storage-full"),
+    ],
+)
+def test_an_answer_that_does_not_tell_whether_a_job_was_made_is_not_told_as_a_failure(
+    server: TinyServer, answer: Answer, code: str
+) -> None:
+    server.on("POST", "/jobs", answer)
+    with pytest.raises(MusterError) as told:
+        Client(server.url).submit(SPEC)
+    assert told.value.code == code
 
 
 def test_two_submissions_have_two_keys(server: TinyServer) -> None:
