@@ -254,8 +254,8 @@ class Transport:
                 if answer.status < 500 or is_last or not request.repeatable:
                     return answer
                 failure = self._unsure(answer.error())
-                if failure.status != 503 and not failure.is_of_proxy:
-                    return answer
+                if not (failure.is_for_now or failure.is_of_proxy):
+                    return answer  # what is behind the server fails, which is the same behind the others
                 why = failure.message
             if not self._receivers.move_from(target, why):
                 self._sleep(exponential(turn + 1, first_s=0.2, limit_s=3.0))

@@ -13,6 +13,7 @@
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
     ├── Unavailable      a component of the server, such as its store, is not available now: try again later
     │   ├── Superseded   another server holds the lease: it answers the same request
+    │   ├── HistoryAway  the log server does not answer: ask again later, and no other server for it
     │   └── StorageFull  the disk of the server or of its database is full: an admin frees space
     ├── BadAnswer        what a job serves does not answer as a web server: look at the job
     └── BackendError     the cluster's backend failed
@@ -124,6 +125,12 @@ class Unavailable(MusterError):
 
 class Superseded(Unavailable):
     """This server does not hold the lease (any more), so that nothing was written."""
+
+
+class HistoryAway(Unavailable):
+    """The log server does not answer. Jobs go on without it."""
+
+    code = "history-away"
 
 
 class StorageFull(Unavailable):

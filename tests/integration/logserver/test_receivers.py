@@ -174,7 +174,7 @@ def test_a_wrong_address_is_said_at_the_start_and_the_server_works(tmp_path: Pat
         assert "warn  log server: http://127.0.0.1:1 does not answer" in doctor
         assert "records wait" in doctor
         status, answer = server.call("GET", "/api/v1/history")
-        assert status == 503
+        assert (status, answer["code"]) == (503, "history-away")
         assert "http://127.0.0.1:1 does not answer" in answer["detail"]
 
 

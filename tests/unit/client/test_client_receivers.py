@@ -246,6 +246,19 @@ def test_a_refusal_is_an_answer_and_nobody_else_is_asked(first: TinyServer, seco
     assert not keys(second)
 
 
+@pytest.mark.parametrize("code", ["backend-error", "history-away"])
+def test_a_failure_behind_a_server_is_not_taken_for_one_of_the_server(
+    first: TinyServer, second: TinyServer, code: str
+) -> None:
+    on_stores((first, "s"), (second, "s"))
+    told: list[str] = []
+    first.on("GET", "/nodes", problem(503, code, "what is behind it does not answer"))
+    with pytest.raises(MusterError, match="what is behind it"):
+        client_of(first, second, told=told).nodes()
+    assert not told
+    assert not second.asked
+
+
 def test_what_must_not_be_repeated_is_not_sent_to_another_server(first: TinyServer, second: TinyServer) -> None:
     on_stores((first, "s"), (second, "s"))
     first.on("POST", "/users", DROP)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from muster.domain.errors import Invalid, Unavailable
+from muster.domain.errors import HistoryAway, Invalid
 from muster.exporters.log_server.connection import LogServerAway, LogServerConnection, QueryRefused, TokenRefused
 from muster.lib.daemon_threads import on_daemon_thread
 from muster.settings.log_server import LogServerSettings
@@ -40,4 +40,4 @@ class LogServerHistory:
             raise Invalid(f"the log server does not understand the question: {error}") from None
         except LogServerAway as error:
             hint = _OTHER_TOKEN if isinstance(error, TokenRefused) else "ask again later"
-            raise Unavailable(f"the log server at {self._settings.url} {error}", hint=hint) from None
+            raise HistoryAway(f"the log server at {self._settings.url} {error}", hint=hint) from None
