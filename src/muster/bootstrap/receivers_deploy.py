@@ -14,7 +14,7 @@ import yaml
 from muster.bootstrap.error_printing import print_error
 from muster.bootstrap.receivers_clusters import cluster_notes
 from muster.bootstrap.receivers_login import write_login
-from muster.bootstrap.receivers_refused import refused_here, unknown_log_server
+from muster.bootstrap.receivers_refused import open_log_server, refused_here, unknown_log_server
 from muster.domain.errors import Invalid, MusterError, Unavailable
 from muster.receivers.addresses import Address
 from muster.receivers.controlling import NotDone, State, status_of, wait_for
@@ -105,7 +105,8 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     steps = [_step(plan, deployment, receiver, before) for receiver in plan.settings.receivers]
     store = _store(plan, deployment)
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
-    for note in (*plan.notes, *unknown_log_server(plan.settings), *cluster_notes(plan, deployment)):
+    about_log_server = (*unknown_log_server(plan.settings), *open_log_server(plan.settings))
+    for note in (*plan.notes, *about_log_server, *cluster_notes(plan, deployment)):
         sys.stderr.write(f"note: {note}\n")
     for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)

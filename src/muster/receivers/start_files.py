@@ -12,6 +12,7 @@ LOG_SERVER = "start-log-server"
 MONITOR = "start-monitor"
 _DEFAULT_PORT = 9900
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", None)
+"""Where the log server listens without a token, too."""
 _FIND = """muster={muster}
 [ -x "$muster" ] || muster=muster  # on another machine
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +23,11 @@ def receiver_program(folder: Path) -> WrittenFile:
     words = [sys.executable, "-m", "muster.receivers.launch", str(folder)]
     text = f"# Runs this receiver here, unless it runs already.\nexec {shlex.join(words)}\n"
     return _program(text)
+
+
+def needs_token(url: str) -> bool:
+    """Whether the log server at this address would not start without a token."""
+    return urlsplit(url).hostname not in _LOOPBACK
 
 
 def log_server_program(url: str | None, token_file: Path | None) -> WrittenFile:
