@@ -228,9 +228,9 @@ class Transport:
 
     def send(self, request: Request) -> "Answer":
         """Sends the request and returns the answer. Retries it if that is safe: after a dropped connection, a 503 or a
-        proxy's answer that it got none if it may be repeated, and after a 429 always: the server has done nothing. A server that wants the
-        client to wait for longer than a person would is not asked again. Of several servers on one store, the next one
-        is asked then."""
+        proxy's answer that it got none if it may be repeated, and after a 429 always, because then the server has done
+        nothing. A server that wants the client to wait for longer than a person would is not asked again. Of several
+        servers on one store, the next one is asked then."""
         self._kept.is_unsure = False
         first = target = self._reachable()
         if self._receivers is None:
