@@ -10,7 +10,7 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
-.PHONY: portal-check test-portal portal-screenshots help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube test-slurm kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
+.PHONY: portal-check test-portal portal-screenshots help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube test-slurm kube-up kube-down test-long test-receivers test-frameworks search check bench fmt lock docs zipapp clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ kube-down: setup-dev ## remove the cluster of kube-up
 
 test-long: setup-dev setup-system ## 500 faults on two servers of one database (SEED=1), which takes an hour
 	MUSTER_FAULT_STEPS=500 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_two_servers_under_faults.py
+
+test-receivers: setup-dev setup-system ## 300 jobs for three receivers that are killed, paused and cut off (SEED=1)
+	MUSTER_RECEIVER_JOBS=300 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_receivers_under_faults.py \
+	  tests/integration/reliability/test_separate_receivers_under_faults.py
 
 test-frameworks: setup-dev ## train with PaddlePaddle, TensorFlow and JAX, on Kubernetes too (downloads them)
 	scripts/install-frameworks.sh

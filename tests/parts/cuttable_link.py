@@ -35,9 +35,13 @@ class CuttableLink:
         while True:
             try:
                 near, _ = listening.accept()
-                far = socket.create_connection(self._target)
             except OSError:
                 return
+            try:
+                far = socket.create_connection(self._target)
+            except OSError:
+                _close(near)  # the server is down, and may come back
+                continue
             with self._lock:
                 is_cut = self._listening is not listening
                 self._open |= {near, far}

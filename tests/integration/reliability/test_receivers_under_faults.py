@@ -1,16 +1,13 @@
 """Three receivers on one store, killed, paused and cut off while jobs are submitted through a client that knows all
 three: none is lost, none runs twice, and the log server has every outcome once.
 
-`make test` submits 60 jobs. MUSTER_RECEIVER_JOBS=300 submits as many, and MUSTER_FAULT_SEED repeats a run.
+`make test` submits 60 jobs, and `make test-receivers` 300. MUSTER_FAULT_SEED repeats a run.
 """
 
 import os
-import random
-import signal
 import tempfile
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,59 +16,18 @@ import pytest
 from muster.client.client import Client
 from muster.client.transport import Timeouts
 from tests.parts.cuttable_link import CuttableLink
-from tests.parts.log_server import TOKEN, LogServer, running_log_server
+from tests.parts.log_server import LogServer, running_log_server
 from tests.parts.postgres import PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, polls
 from tests.parts.submitting import Submitting
 
 from .conftest import unkindly_treated
+from .receiver_faults import Faults, send_records
 from .verdicts import FINAL_EVENTS, check_every_job_ended_once, check_no_task_ran_twice
 
 JOBS = int(os.environ.get("MUSTER_RECEIVER_JOBS", "60"))
 SEED = int(os.environ.get("MUSTER_FAULT_SEED", "1"))
 THREADS = 3
-JOBS_OF_A_FAULT = 6
-
-
-class Faults:
-    """One thing after another, to one receiver at a time. Some jobs are submitted while it lasts."""
-
-    def __init__(
-        self, servers: Sequence[MusterServer], links: Sequence[CuttableLink], allow: Callable[[int], None], seed: int
-    ) -> None:
-        self._servers = servers
-        self._links = links
-        self._allow = allow
-        self._chance = random.Random(seed)
-        self._pause = threading.Event()
-        self.done: list[str] = []
-
-    def step(self) -> None:
-        action = self._chance.choice((self._kill, self._stop_and_continue, self._cut))
-        place = self._chance.randrange(len(self._servers))
-        self.done.append(f"{action.__name__} {place}")
-        action(place)
-
-    def _kill(self, place: int) -> None:
-        self._servers[place].kill()
-        self._let_others_work()
-        self._servers[place].start()
-
-    def _stop_and_continue(self, place: int) -> None:
-        os.kill(self._servers[place].pid, signal.SIGSTOP)
-        try:
-            self._let_others_work()
-        finally:
-            os.kill(self._servers[place].pid, signal.SIGCONT)
-
-    def _cut(self, place: int) -> None:
-        self._links[place].cut()
-        self._let_others_work()
-        self._links[place].mend()
-
-    def _let_others_work(self) -> None:
-        self._allow(JOBS_OF_A_FAULT)
-        self._pause.wait(self._chance.choice((0.2, 1.0, 5.0)))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -107,8 +63,7 @@ def test_no_submission_is_lost_and_none_runs_twice(url: str, tmp_path: Path) -> 
         )
         submitting = Submitting(client, records, JOBS, THREADS)
         faults = Faults(servers, links, submitting.allow, SEED)
-        for _ in range(-(-JOBS // JOBS_OF_A_FAULT)):
-            faults.step()
+        faults.go_on_for(JOBS)
         submitting.allow(THREADS)
         submitting.join()
         print(f"seed {SEED}: {dict(submitting.answers)}; {faults.done}")
@@ -122,14 +77,6 @@ def test_no_submission_is_lost_and_none_runs_twice(url: str, tmp_path: Path) -> 
         made = Counter(job.name for job in client.jobs())
         assert made == Counter(f"job-{number}" for number in range(JOBS)), "a job was submitted twice"
         check_every_outcome_is_logged_once(log_server, ids)
-
-
-def send_records(home: Path, log_server: LogServer) -> None:
-    home.mkdir(mode=0o700)
-    token = home / "log-token"
-    token.touch(mode=0o600)
-    token.write_text(TOKEN)
-    (home / "config.yaml").write_text(f"logServer: {{url: '{log_server.url}', tokenFile: '{token}'}}\n")
 
 
 def check_every_outcome_is_logged_once(log_server: LogServer, ids: set[str]) -> None:
