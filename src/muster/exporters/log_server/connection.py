@@ -41,7 +41,10 @@ class Taken:
 
 
 class LogServerConnection:
-    def __init__(self, settings: LogServerSettings, token: str) -> None:
+    """`within_s` is for a connection, and for each piece of an answer."""
+
+    def __init__(self, settings: LogServerSettings, token: str, within_s: float = _TIMEOUT_S) -> None:
+        self._within_s = within_s
         self._parts = urlsplit(settings.url)
         self._token = token
         self._ca_file = None if settings.ca_file is None else str(settings.ca_file.expanduser())
@@ -114,8 +117,8 @@ class LogServerConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "https":
             trusted = ssl.create_default_context(cafile=self._ca_file)
-            return http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=trusted)
-        return http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+            return http.client.HTTPSConnection(host, port, timeout=self._within_s, context=trusted)
+        return http.client.HTTPConnection(host, port, timeout=self._within_s)
 
 
 def _numbered(record: LogRecord) -> bytes:
