@@ -1,5 +1,6 @@
 """What `get` and `describe` print, and what they ask for."""
 
+import json
 import shlex
 from typing import Any
 
@@ -206,3 +207,14 @@ def test_chinese_names_line_up(server: TinyServer) -> None:
     server.on("GET", "/clusters", Answer(200, {"items": [{"name": "实验室"}, {"name": "lab"}], "nextCursor": None}))
     lines = muster(server, "get", "clusters", "-o", "wide").out.splitlines()
     assert len({display_width(line[: line.index("-")]) for line in lines[1:]}) == 1
+
+
+def test_virtual_clusters_are_listed_where_no_others_are_offered(server: TinyServer) -> None:
+    offered = {"name": "vfs", "cluster": "lab", **{key: {} for key in ("guaranteed", "used", "borrowed", "lent")}}
+    server.on("GET", "/clusters", Answer(200, {"items": [], "nextCursor": None}))
+    server.on("GET", "/virtual-clusters", Answer(200, {"items": [offered], "problems": []}))
+    outcome = muster(server, "get", "clusters")
+    assert [line.split()[0] for line in outcome.out.splitlines()] == ["NAME", "vfs"]
+    assert "virtual clusters only" in outcome.err
+    assert muster(server, "get", "clusters", "-o", "name").out == "vfs\n"
+    assert json.loads(muster(server, "get", "clusters", "-o", "json").out) == {"items": []}

@@ -4,8 +4,10 @@ import click
 
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
+from muster.cli.tables.cluster_columns import virtual_cluster_columns
 from muster.cli.tables.columns import cluster_columns
 from muster.cli.tables.output import print_list
+from muster.client.cluster_views import VirtualClusters
 
 
 @click.command()
@@ -22,9 +24,19 @@ def command(output: str) -> None:
     """
     client = connect()
     found = client.clusters()
-    print_list(found, cluster_columns(), output)
+    if found or output in ("json", "yaml"):
+        print_list(found, cluster_columns(), output)
     virtual = client.virtual_clusters()
-    if virtual.items and not found:
-        say("this server offers virtual clusters only: `muster vc list` shows them")
+    if not found and output not in ("json", "yaml"):
+        _print_virtual(virtual, output)
     for problem in virtual.problems:
         say_warning(str(problem))
+
+
+def _print_virtual(virtual: VirtualClusters, output: str) -> None:
+    """What there is to submit to, where no physical cluster is offered."""
+    if not virtual.items:
+        print_list([], cluster_columns(), output)
+        return
+    print_list(virtual.items, virtual_cluster_columns(), output)
+    say("this server offers virtual clusters only: `muster vc describe NAME` shows more of one")
