@@ -17,6 +17,10 @@ _FIND = """muster={muster}
 [ -x "$muster" ] || muster=muster  # on another machine
 here=$(cd "$(dirname "$0")" && pwd)
 """
+_DATA = """data="$here/../log-server"
+[ -e "$here/start-receiver" ] || data="$here/log-server"  # copied to another place
+mkdir -p "$data"
+"""
 
 
 def receiver_program(folder: Path) -> WrittenFile:
@@ -36,8 +40,8 @@ def log_server_program(url: str | None, token_file: Path | None) -> WrittenFile:
     words += [] if parts.hostname in _LOOPBACK else ["--host", str(parts.hostname)]
     words += ["--token-file", str(token_file)] if token_file is not None else []
     text = "# Runs the log server of the receivers. Options are added; see `muster logserver --help`.\n"
-    text += f'{_find()}mkdir -p "$here/../log-server"\n'
-    text += f'exec "$muster" logserver {shlex.join(words)} -f "$here/../log-server/jobs.log" "$@"\n'
+    text += f"{_find()}{_DATA}"
+    text += f'exec "$muster" logserver {shlex.join(words)} -f "$data/jobs.log" "$@"\n'
     return _program(text)
 
 

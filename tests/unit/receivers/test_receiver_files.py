@@ -10,6 +10,7 @@ from muster.receivers.addresses import Address, parse_address
 from muster.receivers.deployments import Deployment, Register, Wanted
 from muster.receivers.instances import Instance, ProcessRecord
 from muster.receivers.processes import Handle, ProcessMark, is_alive, mark_of
+from muster.receivers.start_files import log_server_program
 from muster.receivers.written_files import Change, WrittenFile, compared, write_changed
 
 pytestmark = pytest.mark.fast
@@ -80,3 +81,16 @@ def test_what_is_wanted_is_remembered(tmp_path: Path) -> None:
     assert register.deployments() == [deployment]
     deployment.forget([HERE])
     assert deployment.instances() == []
+
+
+def test_a_start_file_that_was_copied_keeps_its_data_where_it_is(tmp_path: Path) -> None:
+    """The parent of the folder to which somebody has copied it is often not theirs."""
+    instance, elsewhere = tmp_path / "deployment" / "a_1", tmp_path / "elsewhere"
+    for folder in (instance, elsewhere):
+        folder.mkdir(parents=True)
+        program = log_server_program("127.0.0.1:9900", None)
+        write_changed(folder, {"start-log-server": program}, {"start-log-server": Change.CREATED})
+    (instance / "start-receiver").touch()
+    for folder in (instance, elsewhere):
+        subprocess.run([folder / "start-log-server", "--help"], capture_output=True, timeout=60, check=True)
+    assert {path.parent for path in tmp_path.rglob("log-server")} == {tmp_path / "deployment", elsewhere}
