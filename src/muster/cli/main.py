@@ -1,5 +1,6 @@
 """The root command. It must stay small, because every call and every shell completion imports it."""
 
+import gc
 import os
 from typing import Any
 
@@ -141,4 +142,8 @@ def cli(ctx: click.Context, server: str | None, context: str | None, no_color: b
 
 
 def main() -> None:
-    cli(prog_name="muster")
+    try:
+        cli(prog_name="muster")
+    finally:
+        # Python looks for garbage in all that was loaded when it ends, which takes a tenth of a short command's time.
+        gc.freeze()

@@ -1,7 +1,7 @@
 """A job array of Slurm as many jobs: Muster has no arrays, but takes many jobs at once."""
 
+import os
 import re
-import secrets
 import shlex
 from itertools import pairwise
 from pathlib import PurePath
@@ -34,7 +34,7 @@ def elements(text: str, file: PurePath, overrides: dict[str, Any]) -> list[dict[
     numbers = _numbers(listed)
     name = str(overrides.get("name") or _plain(given.get("job-name", "")) or default_name(text, file) or "array")
     shared: dict[str, Any] = {
-        "env.SLURM_ARRAY_JOB_ID": str(1 + secrets.randbelow(1 << 31)),
+        "env.SLURM_ARRAY_JOB_ID": str(1 + int.from_bytes(os.urandom(4)) // 2),
         "env.SLURM_ARRAY_TASK_COUNT": str(len(numbers)),
         "env.SLURM_ARRAY_TASK_MIN": str(min(numbers)),
         "env.SLURM_ARRAY_TASK_MAX": str(max(numbers)),

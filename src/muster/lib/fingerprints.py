@@ -1,10 +1,11 @@
 """Certificates that are known by their fingerprint, whoever signed them."""
 
-import hashlib
 import ssl
 
 
 def fingerprint_of(der: bytes) -> str:
+    import hashlib  # a short command that knows its server by no fingerprint does without it
+
     return f"SHA256:{hashlib.sha256(der).hexdigest()}"
 
 

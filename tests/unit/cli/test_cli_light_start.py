@@ -21,7 +21,7 @@ try: cli(prog_name="muster")
 except SystemExit as exit: assert not exit.code, exit.code
 finally: print("\\nIMPORTED", *sys.modules)
 """
-_NEVER = ("asyncio", "cryptography", "httpx", "pydantic", "rich", "tarfile", "yaml", "muster.api")
+_NEVER = ("asyncio", "cryptography", "hashlib", "httpx", "pydantic", "rich", "tarfile", "yaml", "muster.api")
 _NOT_FOR_JOBS = (
     "muster.client.cluster_views",
     "muster.client.environment_views",
@@ -75,3 +75,13 @@ def test_completing_a_command_loads_no_client(server: TinyServer) -> None:
     loaded = _imported(server, [], {"_MUSTER_COMPLETE": "bash_complete", "COMP_WORDS": "muster su", "COMP_CWORD": "1"})
     assert not [name for name in loaded if name.startswith(("muster.client", "muster.cli.commands", "http"))]
     assert loaded & set(_NEVER) == set()
+
+
+def test_a_command_that_ends_looks_for_no_garbage_in_what_it_has_loaded() -> None:
+    left = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 10 * len(gc.get_objects())))"
+    script = f"{left}\nfrom muster.cli.main import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--version"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "True"
