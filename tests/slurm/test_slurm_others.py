@@ -53,7 +53,7 @@ def test_own_tasks_are_not_taken_for_those_of_others(slurm: RealSlurm, slurm_ser
     job.await_running(tasks=2)
 
     first = _until(slurm_server, "n1", lambda node: node["cpu"]["used"] == "3")
-    second = _node(slurm_server, "n2")
+    second = _until(slurm_server, "n2", lambda node: node["gpus"][0]["job"])  # known only when Slurm is asked again
     assert (first["others"]["cpu"], first["others"]["gpus"], first["tasks"]) == ("1", 0, 1)
     assert (second["cpu"]["used"], second["others"]["cpu"], second["others"]["gpus"]) == ("2", "0", 0)
     assert [gpu["job"] for gpu in second["gpus"]] == ["noting", None]

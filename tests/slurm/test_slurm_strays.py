@@ -1,5 +1,6 @@
 """Jobs that are over for Muster, and that come back with a controller that was killed, are ended."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from muster.backends.slurm.stray_jobs import StrayTimes
 from muster.domain.clusters import PhysicalCluster
 from muster.ports.backend import Backend, Phase
 from muster.ports.capabilities import TaskRef
-from tests.contract.backends.observing import becomes, opened
+from tests.contract.backends.observing import DEADLINE_S, LOOK_EVERY_S, becomes, opened
 from tests.contract.backends.slurm_harness import SlurmHarness
 from tests.parts.server import MusterServer
 from tests.parts.slurm import OTHER_PERSON, RealSlurm
@@ -99,7 +100,9 @@ async def test_job_that_came_back_unnoticed_is_ended_when_slurm_is_next_asked(
         slurm.start_controller()
         assert engine.pool() is not None, "nobody has noticed"
         assert slurm.job_state(number) == state
-        await engine.look(0.0)
 
-        await becomes(lambda: slurm.job_state(number) == "CANCELLED")
+        async with asyncio.timeout(DEADLINE_S):
+            while slurm.job_state(number) != "CANCELLED":
+                await engine.look(0.0)  # asks the less often, the longer Slurm takes to answer
+                await asyncio.sleep(LOOK_EVERY_S)
     assert slurm.job_state(other) == "RUNNING"

@@ -28,31 +28,43 @@ STRAY_TIMES = StrayTimes()
 class StrayJobs:
     """`logins` are those in use. A job is cancelled if it was there the last time as well."""
 
-    def __init__(self, cluster: str, logins: Iterable[SlurmLogin], times: StrayTimes = STRAY_TIMES) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        logins: Iterable[SlurmLogin],
+        times: StrayTimes = STRAY_TIMES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._cluster = cluster
         self._logins = logins
         self._times = times
+        self._clock = clock
+        self._looked_at = clock()
         self._seen: dict[str, list[str]] = {}
         self._is_certain = True
         """Whether the last look was answered, and found nothing."""
 
     async def settle(self) -> None:
         """Look several times: Slurm has just come back, and jobs that end meanwhile are not over at once."""
-        until = time.monotonic() + self._times.settling_s
-        while time.monotonic() < until:
+        until = self._clock() + self._times.settling_s
+        while self._clock() < until:
             await self.look()
             await asyncio.sleep(self._times.every_s)
 
     async def watch(self, unasked_s: Callable[[], float]) -> None:
-        """Look while Slurm is asked for anything, and once more after that, as it may have been away since without
-        anybody's notice. `unasked_s` is how long ago Slurm has answered."""
+        """Look while there is a reason to. `unasked_s` is how long ago Slurm has answered."""
         while True:
             await asyncio.sleep(self._times.watch_s)
-            if not self._is_certain or unasked_s() < 2 * self._times.watch_s:
+            if self.is_due(unasked_s()):
                 await self.look()
 
+    def is_due(self, unasked_s: float) -> bool:
+        """Whether Slurm was asked for anything since the last look, or shortly before it: it may have been away since
+        without anybody's notice. A look may take long, and what is asked meanwhile counts as well."""
+        return not self._is_certain or self._clock() - unasked_s > self._looked_at - self._times.watch_s
+
     async def look(self) -> None:
-        is_certain = True
+        self._looked_at, is_certain = self._clock(), True
         for login in list(self._logins):
             seen = self._seen.pop(login.owner, [])
             try:
