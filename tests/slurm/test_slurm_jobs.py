@@ -112,6 +112,16 @@ def test_mpi_computes_together_by_srun(slurm_server: MusterServer, allreduce: Pa
     assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
 
 
+def test_mpirun_takes_the_host_file_of_tasks_that_share_a_node(slurm_server: MusterServer, allreduce: Path) -> None:
+    mpirun = f"mpirun --allow-run-as-root --hostfile $MUSTER_TASK_DIR/$MUSTER_HOSTFILE {allreduce}"
+    roles = {"launcher": {"command": mpirun, "minSucceeded": 1}, "worker": {"replicas": 2, "command": "sleep 600"}}
+    spec = {"name": "shared", "framework": "mpi", "where": {"together": "node"}, "roles": roles}
+    job = _succeeded(slurm_server, spec)
+
+    log = _log(slurm_server, job)
+    assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
+
+
 @pytest.mark.parametrize("ssh", [True, False])
 def test_mpirun_starts_processes_on_all_nodes_by_the_host_file(
     slurm_server: MusterServer, allreduce: Path, ssh: bool

@@ -19,6 +19,9 @@ _HOST = re.compile(r"muster-host-(\d+)\.symbol")
 _PORT = re.compile(r"(?<!\d)42(\d{5})(\d{3})(?!\d)")
 _UNIQUE = ("MUSTER_NODES",)
 """Lists that contain every host only once. Two tasks that share a node have two symbols, but one host."""
+_HOSTFILE = "hostfile"
+"""Has one line for each host, with a slot for each task on it: mpirun refuses a host that is named twice with slots."""
+_SLOTS = re.compile(r"(\S+) slots=(\d+)")
 
 
 def host_symbol(rank: int) -> str:
@@ -72,10 +75,21 @@ def resolve_request(
     return replace(
         request,
         env=env,
-        files={name: resolve(content, hosts, ports) for name, content in request.files.items()},
+        files={name: _joined(name, resolve(content, hosts, ports)) for name, content in request.files.items()},
         ports=tuple(int(resolve(str(port), hosts, ports)) for port in request.ports),
     )
 
 
 def _unique(name: str, value: str) -> str:
     return ",".join(dict.fromkeys(value.split(","))) if name in _UNIQUE else value
+
+
+def _joined(name: str, content: str) -> str:
+    found = [_SLOTS.fullmatch(line) for line in content.splitlines()] if name == _HOSTFILE else [None]
+    lines = [line for line in found if line is not None]
+    if len(lines) < len(found):
+        return content  # it is none of ours
+    slots: dict[str, int] = {}
+    for line in lines:
+        slots[line[1]] = slots.get(line[1], 0) + int(line[2])
+    return "".join(f"{host} slots={count}\n" for host, count in slots.items())
