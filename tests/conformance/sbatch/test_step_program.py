@@ -137,6 +137,46 @@ def test_beginning_of_a_line_is_shown_before_its_end_comes(tmp_path: Path) -> No
     os.close(reading)
 
 
+@pytest.mark.parametrize("label", [(), ("--label",)])
+def test_step_goes_on_when_nobody_reads_its_output_any_more(tmp_path: Path, label: tuple[str, ...]) -> None:
+    """As in `srun … | head -n 1`."""
+    read, write = os.pipe()
+    command = [sys.executable, str(PROGRAM), "srun", "-n2", *label, "sh", "-c", "seq 100000; touch ended.$SLURM_PROCID"]
+    step = subprocess.Popen(command, env=environment(tmp_path), cwd=tmp_path, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    os.read(read, 1)
+    os.close(read)
+    said = step.communicate(timeout=120)[1]
+
+    assert (step.returncode, said) == (0, b"")
+    assert {path.name for path in tmp_path.glob("ended.*")} == {"ended.0", "ended.1"}
+
+
+def test_step_goes_on_when_its_output_cannot_be_written(tmp_path: Path) -> None:
+    ran = srun(tmp_path, "-n2", "-o", "/dev/full", "sh", "-c", "seq 100000; touch ended.$SLURM_PROCID")
+
+    assert ran.returncode == 0
+    assert ran.stderr == "srun: error: /dev/full cannot be written: No space left on device\n"
+    assert {path.name for path in tmp_path.glob("ended.*")} == {"ended.0", "ended.1"}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_first_host_name_may_be_taken_alone(tmp_path: Path, unbuffered: str) -> None:
+    """As in `MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)`, also with `set -o pipefail`."""
+    more = {"SLURM_JOB_NODELIST": "n[1-2000]", "PYTHONUNBUFFERED": unbuffered}
+    shell = f"set -o pipefail; {sys.executable} {PROGRAM} scontrol show hostnames | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", shell],
+        env=environment(tmp_path, **more),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "n1\n", "")
+
+
 def test_functions_that_the_script_exports_reach_the_tasks(tmp_path: Path) -> None:
     ran = srun(tmp_path, "-n1", "bash", "-c", "greet you", **{"BASH_FUNC_greet%%": "() { echo hello $1; }"})
 

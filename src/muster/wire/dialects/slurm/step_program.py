@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 FOLDER = "SLURM_MUSTER"
@@ -94,8 +94,9 @@ def main(words: list[str]) -> int:
 def scontrol(words: list[str]) -> int:
     plain = [word for word in words if not word.startswith("-")]
     if plain[:1] == ["show"] and len(plain) > 1 and "hostnames".startswith(plain[1]) and len(plain[1]) > 5:
-        for name in hosts(plain[2] if len(plain) > 2 else os.environ.get("SLURM_JOB_NODELIST", "")):
-            print(name)
+        names = hosts(plain[2] if len(plain) > 2 else os.environ.get("SLURM_JOB_NODELIST", ""))
+        # All at once: `| head -n 1` leaves after the first that it reads.
+        sys.stdout.write("".join(f"{name}\n" for name in names))
         return 0
     if plain[:2] == ["show", "hostlist"] or plain[:2] == ["show", "hostlistsorted"]:
         print(",".join(plain[2:]))
@@ -552,6 +553,7 @@ class _Streams:
         self._since: dict[tuple[int, bool], float] = {}
         """When the rest of a line came."""
         self._files: dict[str, Any] = {}
+        self._unwritable: set[str] = set()
         self._lock = threading.Lock()
         options = step.options
         self._is_labelled = "label" in options
@@ -583,21 +585,29 @@ class _Streams:
             for (rank, is_error), rest in self._rests.items():
                 self._put(rank, is_error, b"%d: %s\n" % (rank, rest) if self._is_labelled else rest)
             for file in self._files.values():
-                file.close()
+                with suppress(OSError):  # what could not be written is still there
+                    file.close()
 
     def _put(self, rank: int, is_error: bool, content: bytes) -> None:
         options = self._step.options
         pattern = options.get("error") if is_error and "error" in options else options.get("output")
-        if not pattern:
-            stream = sys.stderr.buffer if is_error else sys.stdout.buffer
+        where = self._path(pattern, rank) if pattern else ("standard error" if is_error else "standard output")
+        if where in self._unwritable:
+            return
+        try:
+            stream = self._file(where) if pattern else (sys.stderr.buffer if is_error else sys.stdout.buffer)
             stream.write(content)
             stream.flush()
-            return
-        path = self._path(pattern, rank)
+        except OSError as error:
+            # The tasks go on and are read, as they are with Slurm: a task whose output nobody takes would never end.
+            self._unwritable.add(where)
+            if not isinstance(error, BrokenPipeError):
+                print(f"srun: error: {where} cannot be written: {error.strerror}", file=sys.stderr, flush=True)
+
+    def _file(self, path: str) -> Any:
         if path not in self._files:
             self._files[path] = open(path, "wb")  # noqa: SIM115 - open until the step ends
-        self._files[path].write(content)
-        self._files[path].flush()
+        return self._files[path]
 
     def _path(self, pattern: str, rank: int) -> str:
         task = self._step.tasks[rank]
@@ -837,7 +847,8 @@ def _exactly(connection: socket.socket, length: int) -> bytes:
 
 def _exit() -> NoReturn:
     code = main(sys.argv[1:])
-    sys.stdout.flush()
+    with suppress(BrokenPipeError):  # nobody reads it any more
+        sys.stdout.flush()
     os._exit(code)
 
 
