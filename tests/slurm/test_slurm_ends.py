@@ -129,6 +129,19 @@ def test_job_whose_step_is_cancelled_in_slurm_is_cancelled(slurm_server: MusterS
     assert job.starts == {"0": 1, "1": 1}
 
 
+def test_job_of_which_one_part_is_cancelled_in_slurm_is_cancelled(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    roles = {"ps": {"command": "sleep 1000"}, "worker": {"command": "sleep 1000", "resources": {"gpu": 1}}}
+    job = slurm_server.submit({"name": "parts", "cluster": CLUSTER, "roles": roles})["id"]
+    slurm_server.wait_for_state(job, "Running")
+    found = [line.split() for line in slurm.run("squeue", "--noheader", "--format=%i %j").splitlines()]
+    (part,) = [number for number, name in found if number.endswith("+1") and job in name]
+
+    slurm.run("scancel", part)
+
+    assert slurm_server.wait(job)["state"] == "Cancelled"
+    slurm.wait_until_empty()
+
+
 def test_end_that_nobody_saw_is_learned_from_accounting(accounted_server: MusterServer, accounted: RealSlurm) -> None:
     job = submit_noting(accounted_server, accounted)
     job.await_running()

@@ -9,7 +9,7 @@ from muster.agent.batch.bootstrap import BOOTSTRAP
 from muster.agent.batch.link import ADDRESSES, TOKEN
 from muster.backends.slurm.answers.exit_codes import JobExit
 from muster.backends.slurm.answers.job_facts import ENDS, JobEnd, JobFacts, job_facts
-from muster.backends.slurm.answers.job_records import JobRecord
+from muster.backends.slurm.answers.job_records import JobRecord, first_parts
 from muster.backends.slurm.answers.job_states import EndKind
 from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
 from muster.backends.slurm.observing import kept_end, observation, observations
@@ -48,6 +48,28 @@ def test_a_task_whose_job_has_nodes_waits_until_it_has_begun() -> None:
 def test_the_end_that_a_task_wrote_down_counts_whatever_slurm_says(words: tuple[str, ...]) -> None:
     found = seen(TaskMarks("t", BEGIN, End(20.0, exit_code=3)), *words)
     assert (found.phase, found.exit_code, found.ended_at, found.cancelled) == (Phase.ENDED, 3, 20.0, "")
+
+
+def test_tasks_of_a_part_that_somebody_cancelled_are_cancelled_while_the_rest_of_the_job_goes_on() -> None:
+    parts = [
+        JobRecord(7, ("RUNNING",), het_job_id=7, het_offset=0),
+        JobRecord(8, ("CANCELLED",), het_job_id=7, het_offset=1, ended_at=30.0),
+    ]
+    facts = job_facts(first_parts(parts)[7])
+    killed = TaskMarks("t", BEGIN, End(20.0, signal=15, is_from_outside=True))
+
+    assert observation(killed, "7", facts).cancelled == "its job 7 was cancelled in Slurm"
+    assert observation(TaskMarks("t", BEGIN), "7", facts).phase is Phase.RUNNING
+    assert not observation(TaskMarks("t", BEGIN, End(20.0, exit_code=3)), "7", facts).cancelled
+
+
+@pytest.mark.parametrize("word", ["RUNNING", "COMPLETING", "COMPLETED", "FAILED"])
+def test_part_that_ends_by_itself_says_nothing_of_the_job(word: str) -> None:
+    parts = [
+        JobRecord(7, ("RUNNING",), het_job_id=7, het_offset=0),
+        JobRecord(8, (word,), het_job_id=7, het_offset=1, ended_at=30.0),
+    ]
+    assert job_facts(first_parts(parts)[7]).part_end is None
 
 
 def test_a_task_that_slurm_ended_is_not_a_failure_of_its_program() -> None:

@@ -50,8 +50,9 @@ def observation(task: TaskMarks, handle: str, job: JobFacts | None) -> Observati
         return _ended(base, task, task.end)
     if job is None:
         return replace(base, phase=Phase.LOST, error_code=UNKNOWN_JOB, error_message="Slurm does not know its job")
-    if job.end is not None:
-        return _by_slurm(base, task, job.end)
+    end = job.end or (job.part_end if task.end is not None else None)
+    if end is not None:
+        return _by_slurm(base, task, end)
     if task.begin is not None:
         return base
     return replace(

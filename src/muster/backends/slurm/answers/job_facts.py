@@ -52,6 +52,8 @@ class JobFacts:
     """Whether it is over for Muster, and Slurm would start it again."""
     held: tuple[Held, ...] = ()
     """What it holds, and where."""
+    part_end: JobEnd | None = None
+    """How a part of it was ended by somebody, while the rest goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def job_facts(record: JobRecord) -> JobFacts:
             is_stuck = not why.starts_by_itself
             return JobFacts(job, is_waiting=True, reason=reason, starts_at=record.starts_at, needs_action=is_stuck)
         case JobPhase.RUNNING | JobPhase.ENDING:
-            return JobFacts(job, is_allocated=True, held=record.held)
+            part_end = _end(record.ended_part) if record.ended_part is not None else None
+            return JobFacts(job, is_allocated=True, held=record.held, part_end=part_end)
         case JobPhase.ENDED:
             return JobFacts(job, end=_end(record))
 

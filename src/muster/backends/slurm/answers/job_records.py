@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 
 from muster.backends.slurm.answers.amounts import Amounts
 from muster.backends.slurm.answers.exit_codes import JobExit
-from muster.backends.slurm.answers.job_states import JobPhase, JobState, job_state
+from muster.backends.slurm.answers.job_states import EndKind, JobPhase, JobState, job_state
+
+_BY_ITSELF = (None, EndKind.SUCCEEDED, EndKind.FAILED)
+"""How a part of a job ends that nobody has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class JobRecord:
     restarts: int = 0
     held: tuple[Held, ...] = ()
     """Empty unless it holds nodes now."""
+    ended_part: "JobRecord | None" = None
+    """Another part of the heterogeneous job, which somebody has ended: who cancels one part leaves the others."""
 
     def __post_init__(self) -> None:
         """Slurm shows the end of its time as the end of a running job, and 0 as the exit code of a waiting one."""
@@ -75,4 +80,7 @@ def _joined(parts: list[JobRecord]) -> JobRecord:
     if len(parts) == 1 or parts[0].het_job_id is None:
         return parts[0]
     nodes = dict.fromkeys(node for part in parts for node in part.nodes)
-    return replace(parts[0], nodes=tuple(nodes), held=tuple(held for part in parts for held in part.held))
+    ended = next((part for part in parts[1:] if part.state.end not in _BY_ITSELF), None)
+    return replace(
+        parts[0], nodes=tuple(nodes), held=tuple(held for part in parts for held in part.held), ended_part=ended
+    )
