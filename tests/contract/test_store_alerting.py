@@ -125,6 +125,18 @@ async def test_a_notice_that_is_tried_again_later_holds_back_those_after_it(stor
     assert [one.id for one in await store.due_notices(50.0, limit=10, each=5)] == ["n1", "n2"]
 
 
+async def test_a_clock_that_is_set_changes_neither_the_order_of_notices_nor_how_long_they_wait(store: Store) -> None:
+    held = replace(NOTICE, id="held", way="slack", at=1.0, not_before=500.0)
+    waits = replace(NOTICE, id="n2", at=1001.0, not_before=1001.0)
+    await write(store, AlertingChange(notices=[replace(NOTICE, at=1000.0, not_before=1000.0), waits, held]))
+    await write(store, AlertingChange(tried_notices=[TriedNotice(replace(NOTICE, at=1000.0, tries=1), 1010.0)]))
+    await write(store, AlertingChange(clock_set_by_s=-900.0))
+    await write(store, AlertingChange(notices=[replace(NOTICE, id="n3", at=102.0, not_before=102.0)]))
+    assert await store.due_notices(109.0, limit=10, each=5) == []
+    assert [one.id for one in await store.due_notices(110.0, limit=10, each=5)] == ["n1", "n2", "n3"]
+    assert [one.id for one in await store.due_notices(500.0, limit=10)] == ["n1", "held"]
+
+
 async def test_a_notice_that_waits_for_its_time_is_not_due_before(store: Store) -> None:
     await write(store, AlertingChange(notices=[replace(NOTICE, not_before=10.0)]))
     assert await store.due_notices(9.9, limit=10) == []

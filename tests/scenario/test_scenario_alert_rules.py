@@ -23,7 +23,7 @@ from muster.engine.stacks.keeping import kept
 from muster.ports.alerting import AdminWay, RuleBook
 from muster.ports.capabilities import CommandEnd, CommandOutput, NodeUsage, TaskRef, TaskUsage, Terminal
 from muster.ports.notifying import Notifier
-from muster.ports.store import AlertingChange, Change
+from muster.ports.store import AlertingChange, Change, TriedNotice
 from tests.parts.building import GIB, a_node, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -168,6 +168,20 @@ async def test_a_clock_that_is_set_makes_an_alert_fire_neither_early_nor_late(
     assert len(await to_admins(lab)) == 1
     await later(lab, rounds, 1)
     assert set(await to_admins(lab)) == {"[Muster] NodeNotReady: n1", "[Muster] NodeNotReady is over: n1"}
+
+
+async def test_a_notice_is_sent_again_as_soon_also_if_the_clock_is_set_back(lab: Laboratory, rules: Rules) -> None:
+    rounds = rounds_of(lab, rules)
+    lab.backend.leave("n1")
+    await later(lab, rounds, 0, 60)
+    store, now = lab.context.store, lab.context.clock()
+    (notice,) = await store.due_notices(now, limit=9)
+    tried = TriedNotice(replace(notice, tries=1), now + 10)
+    await lab.context.apply(Change(alerting=AlertingChange(tried_notices=[tried])))
+    lab.set_clock(-86400.0)
+    await later(lab, rounds, 0)
+    assert await store.due_notices(lab.context.clock() + 9, limit=9) == []
+    assert len(await store.due_notices(lab.context.clock() + 10, limit=9)) == 1
 
 
 async def test_a_silence_and_its_end(lab: Laboratory, rules: Rules) -> None:

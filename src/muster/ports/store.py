@@ -49,7 +49,8 @@ class AlertingChange:
     NotFound. `notices` are inserted unless their key is known. `tried_notices` replace what is known of them; one that
     was sent, or given up, has no `due_at` any more. `settings` replace those of the user; `removed_settings` need not
     exist. `told_until` is the number of the last event of which users were told. Alerts that resolved, silences that
-    ended, and notices that were sent before `forget_before` are removed."""
+    ended, and notices that were sent before `forget_before` are removed. The clock was set by `clock_set_by_s`: notices
+    that wait keep their order and the rest of their time, unless they wait for the end of quiet hours."""
 
     alerts: Sequence[AlertRecord] = ()
     dropped_alerts: Sequence[str] = ()
@@ -61,6 +62,7 @@ class AlertingChange:
     removed_settings: str | None = None
     told_until: int | None = None
     forget_before: float | None = None
+    clock_set_by_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ def write_alerting(connection: Connection, change: AlertingChange) -> None:
             raise NotFound(f"there is no silence {change.removed_silence}", hint="see `muster alerts silence --list`")
     if change.silence is not None:
         connection.execute(insert(alert_silences), _silence_row(change.silence))
+    if change.clock_set_by_s:
+        _follow_clock(connection, change.clock_set_by_s)
     _queue(connection, change.notices)
     for tried in change.tried_notices:
         connection.execute(update(notices).where(notices.c.key == tried.notice.key).values(_notice_row(tried)))
@@ -128,6 +130,18 @@ def _queue(connection: Connection, added: Iterable[QueuedNotice]) -> None:
     ]
     if rows:
         connection.execute(insert(notices), rows)
+
+
+def _follow_clock(connection: Connection, set_by_s: float) -> None:
+    waiting = notices.c.due_at.is_not(None)
+    rows = connection.execute(select(notices.c.key, notices.c.due_at, notices.c.body).where(waiting)).all()
+    connection.execute(update(notices).where(waiting).values(at=notices.c.at + set_by_s))
+    for row in rows:
+        notice = _NOTICE.validate_json(row.body)
+        is_in_quiet_hours = notice.tries == 0 and notice.not_before > notice.at
+        if not is_in_quiet_hours:
+            due_at = row.due_at + set_by_s
+            connection.execute(update(notices).where(notices.c.key == row.key).values(due_at=due_at))
 
 
 def _notice_row(tried: TriedNotice) -> dict[str, Any]:

@@ -136,14 +136,14 @@ class Rounds:
         return book
 
     async def _follow_clock(self, ahead_s: float) -> None:
-        """What is pending or clearing lasts as long as it lasts, also if somebody sets the clock meanwhile."""
+        """What is pending or clearing lasts as long as it lasts, also if somebody sets the clock meanwhile, and what is
+        to be sent again is sent again as soon."""
         jump_s = 0.0 if self._ahead_s is None else ahead_s - self._ahead_s
         if abs(jump_s) > _JUMP_S:
             _log.warning("the clock was set; what alerts have lasted so far is kept", seconds=round(jump_s))
             after = {key: shifted(record, jump_s) for key, record in self._records.items()}
             changed = [record for key, record in after.items() if record != self._records[key]]
-            if changed:
-                await self._context.apply(Change(alerting=AlertingChange(alerts=changed)))
+            await self._context.apply(Change(alerting=AlertingChange(alerts=changed, clock_set_by_s=jump_s)))
             self._records = after
         self._ahead_s = ahead_s
 
