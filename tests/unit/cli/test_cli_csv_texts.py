@@ -36,6 +36,7 @@ def test_numbers_are_written_plainly_and_what_is_missing_is_empty() -> None:
 def test_an_exported_run_has_no_formula_in_params_and_their_names() -> None:
     plain = ("id", "name", "owner", "cluster", "vc", "state", "reason", "submittedAt", "startedAt", "endedAt", "ranS")
     more = ("gpuHours", "cost", "peakMemoryBytes", "gpuPercent", "energyJ", "package", "commit", "trackingUrl")
-    run = {**dict.fromkeys((*plain, *more)), "params": {"=1+1": "=1+2", "lr": -0.5}, "metrics": {}, "environment": {}}
+    said = {"params": {"=1+1": "=1+2", "lr": -0.5}, "metrics": {}, "environment": {}, "tags": {}}
+    run = {**dict.fromkeys((*plain, *more)), **said}
     text = csv_text(*flattened([run]))
     assert text.splitlines()[1].endswith(",'=1+2,-0.5")
