@@ -195,6 +195,7 @@ export const en = {
     nothingMeasured: "There are no metrics of this node yet.",
     tasks: "Running tasks",
     task: "Task",
+    processes: "Processes",
     noTasks: "No tasks run on this node.",
     otherDevices: "Other devices",
     device: "Device",

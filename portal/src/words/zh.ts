@@ -196,6 +196,7 @@ export const zh: Words = {
     nothingMeasured: "还没有该节点的监控数据。",
     tasks: "运行中的任务",
     task: "任务",
+    processes: "进程数",
     noTasks: "该节点上没有运行任务。",
     otherDevices: "其他设备",
     device: "设备",

@@ -69,6 +69,9 @@ class NodeTaskOut(TypedDict):
     jobId: str
     owner: str
     state: TaskStateName
+    cpuPercent: Annotated[float | None, "100 is one core. null where it is not measured."]
+    rssBytes: Annotated[int | None, "null where it is not measured."]
+    processes: Annotated[int | None, "null where it is not measured."]
 
 
 class NodeDetailOut(NodeOut):

@@ -148,3 +148,19 @@ def test_a_jobs_usage_over_time_is_there_while_it_runs_and_afterwards(server: Mu
     problem(me.get(f"{path}&worker=nobody"), 404, "not-found")
     held = me.submit({"name": "no-curve", "command": "true", "hold": True})["id"]
     assert ok(me.get(f"/jobs/{held}/usage/history"))["tasks"] == []
+
+
+def test_a_node_says_what_its_tasks_use(server: MusterServer) -> None:
+    job = server.submit({"name": "uses", "command": "sleep 600", "resources": {"cpu": "10m"}, "grace": "0s"})
+    server.wait_for_state(job["id"], "Running")
+    me, name, task = Caller(server, server.token), the_node(server)["name"], {}
+    for _ in polls(30, 0.2):
+        (task,) = ok(me.get(f"/nodes/{name}"))["running"]
+        if task["cpuPercent"] is not None:
+            break
+    server.run("kill", job["id"], check=True)
+    server.wait(job["id"])
+    assert task["job"] == "uses"
+    assert task["processes"] >= 1
+    assert task["rssBytes"] > 0
+    assert task["cpuPercent"] >= 0

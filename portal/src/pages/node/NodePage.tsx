@@ -1,10 +1,11 @@
-import { Anchor, Badge, Group, Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { Badge, Group, Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 
 import { actsOf, NodeActions } from "./NodeActions";
 import { NodeAlerts } from "./NodeAlerts";
 import { NodeCharts } from "./NodeCharts";
+import { NodeTasks } from "./NodeTasks";
 import { OtherDevices } from "./OtherDevices";
 import { useLiveNode } from "./live_node";
 import type { Schemas } from "@/api/client";
@@ -12,7 +13,7 @@ import { queries } from "@/api/queries";
 import { useIsAdmin } from "@/app/session";
 import { gpuUsage, isHeld } from "@/pages/cluster/cells";
 import { bytesText, coresText } from "@/parts/amounts";
-import { EmptyState, Loading, ProblemBox } from "@/parts/feedback";
+import { Loading, ProblemBox } from "@/parts/feedback";
 import { Scrolled } from "@/parts/Scrolled";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago } from "@/parts/Time";
@@ -57,7 +58,7 @@ export function NodePage() {
       <Gpus node={node.data} />
       <OtherDevices node={node.data} />
       <NodeCharts name={node.data.name} cluster={node.data.cluster} />
-      <Tasks node={node.data} />
+      <NodeTasks node={node.data} />
     </Stack>
   );
 }
@@ -150,46 +151,6 @@ function Gpus({ node }: { node: NodeDetail }) {
           </Table.Tbody>
         </Table>
       </Scrolled>
-    </Paper>
-  );
-}
-
-function Tasks({ node }: { node: NodeDetail }) {
-  const words = useWords();
-  const hidden = node.tasks - node.running.length;
-  return (
-    <Paper withBorder p="sm">
-      {node.running.length > 0 && (
-        <Table>
-          <Table.Caption className="soft">{words.node.tasks}</Table.Caption>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{words.node.task}</Table.Th>
-              <Table.Th>{words.jobs.name}</Table.Th>
-              <Table.Th>{words.jobs.owner}</Table.Th>
-              <Table.Th>{words.jobs.state}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {node.running.map((task) => (
-              <Table.Tr key={task.task}>
-                <Table.Td>{task.task}</Table.Td>
-                <Table.Td>
-                  <Anchor renderRoot={(props) => <Link {...props} to="/jobs/$ref" params={{ ref: task.jobId }} />}>
-                    {task.job}
-                  </Anchor>
-                </Table.Td>
-                <Table.Td>{task.owner}</Table.Td>
-                <Table.Td>
-                  <StateBadge state={task.state} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      )}
-      {node.tasks === 0 && <EmptyState title={words.node.noTasks} />}
-      {hidden > 0 && <Text size="sm">{fill(words.node.hiddenTasks, { n: hidden })}</Text>}
     </Paper>
   );
 }

@@ -131,10 +131,24 @@ def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
 
 def _running(me: Principal, parts: Services, node: Node) -> list[NodeTaskOut]:
     found: list[NodeTaskOut] = []
+    measured = parts.context.backends[node.cluster].capabilities.latest_usage() if node.is_reachable else {}
+    used = measured[node.name].tasks if node.name in measured else {}
     for task in parts.context.open_jobs.tasks_on(node.cluster, node.name):
         entry = parts.context.open_jobs.get(task.job_id)
         if entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
             name, owner = entry.job.name, entry.job.owner
             state = cast("TaskStateName", task.state_name)
-            found.append({"task": task.name, "job": name, "jobId": task.job_id, "owner": owner, "state": state})
+            use = used.get(task.id)
+            found.append(
+                {
+                    "task": task.name,
+                    "job": name,
+                    "jobId": task.job_id,
+                    "owner": owner,
+                    "state": state,
+                    "cpuPercent": use.cpu_percent if use else None,
+                    "rssBytes": use.rss_bytes if use else None,
+                    "processes": use.processes if use else None,
+                }
+            )
     return found
