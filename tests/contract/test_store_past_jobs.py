@@ -36,10 +36,11 @@ def a_past_job(number: int, created_at: float, *, owner: str = "amy", cluster: s
 
 
 async def test_a_job_has_what_all_its_tasks_asked_for(store: Store) -> None:
-    await store.apply(Change(new_job=a_past_job(1, 110.0)))
+    await store.apply(Change(new_job=replace(a_past_job(1, 110.0), preemptions=2)))
     (job,) = await store.past_jobs(WINDOW, "lab", None, limit=10)
     assert (job.cpu_m, job.memory_bytes, job.gpu_m, job.gpu_model) == (10_000, 10 << 30, 8000, "A100")
     assert (job.created_at, job.started_at, job.ended_at, job.ran_s, job.time_limit_s) == (110, 115, 145, 29.0, 50.0)
+    assert job.preemptions == 2
 
 
 async def test_only_jobs_of_the_window_the_cluster_and_the_owner_that_have_run(store: Store) -> None:

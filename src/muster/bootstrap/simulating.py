@@ -100,6 +100,7 @@ def _job(job: PastJob) -> dict[str, Any]:
         "startedAt": job.started_at,
         "endedAt": job.ended_at,
         "ranS": job.ran_s,
+        "preemptions": job.preemptions,
         "gpuM": job.gpu_m,
         "gpuModel": job.gpu_model,
         "cpuM": job.cpu_m,

@@ -18,7 +18,7 @@ from muster.simulation.curves import curves, time_axis, wait_quantiles
 from muster.simulation.driver import simulate
 from muster.simulation.metrics import summarise
 from muster.simulation.options import NodeGroup, Options, Policy, parse_durations, parse_preemption_cost
-from muster.simulation.recorded import recorded_run
+from muster.simulation.recorded import Recorded, recorded_run
 from muster.simulation.records import Run, TraceJob
 
 _NICEST = 19
@@ -65,10 +65,9 @@ def simulated(plan: Mapping[str, Any], progress: Callable[[float], None]) -> dic
     tune_garbage_collector()
     begin_s = min((job["createdAt"] for job in plan["jobs"]), default=0.0)
     found = sorted(
-        ((_trace_job(job, begin_s), job["startedAt"] - begin_s, job["endedAt"] - begin_s) for job in plan["jobs"]),
-        key=lambda one: (one[0].submit_s, one[0].job_id),
+        (_recorded(job, begin_s) for job in plan["jobs"]), key=lambda one: (one.job.submit_s, one.job.job_id)
     )
-    jobs = [job for job, _, _ in found]
+    jobs = [each.job for each in found]
     runs = [recorded_run(found, plan["ownGpus"])]
     variants = plan["variants"]
     for place, variant in enumerate(variants):
@@ -97,6 +96,11 @@ def _options(plan: Mapping[str, Any], variant: Mapping[str, Any]) -> Options:
         durations=parse_durations(plan["durations"]),
         preemption_cost=parse_preemption_cost(plan["preemptionCost"]),
     )
+
+
+def _recorded(job: Mapping[str, Any], begin_s: float) -> Recorded:
+    started_s, ended_s = job["startedAt"] - begin_s, job["endedAt"] - begin_s
+    return Recorded(_trace_job(job, begin_s), started_s, ended_s, job["preemptions"])
 
 
 def _trace_job(job: Mapping[str, Any], begin_s: float) -> TraceJob:

@@ -12,7 +12,7 @@ from muster.stores.tables import jobs
 
 _COLUMNS = (
     *(jobs.c.id, jobs.c.owner, jobs.c.vc, jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at),
-    *(jobs.c.ran_s, jobs.c.sizes, jobs.c.spec),
+    *(jobs.c.ran_s, jobs.c.sizes, jobs.c.spec, jobs.c.preemptions),
 )
 
 
@@ -55,4 +55,5 @@ def _past_job(row: Row[Any]) -> PastJob:
         sum(asked["cpu_m"] * count for asked, count in roles),
         sum(asked["memory_bytes"] * count for asked, count in roles),
         spec.get("time_limit_s"),
+        row.preemptions,
     )

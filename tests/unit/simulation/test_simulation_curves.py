@@ -3,9 +3,10 @@
 import pytest
 
 from muster.simulation.curves import curves, time_axis, wait_quantiles
+from muster.simulation.metrics import summarise
 from muster.simulation.options import Policy
 from muster.simulation.process import simulated
-from muster.simulation.recorded import TITLE, recorded_run
+from muster.simulation.recorded import TITLE, Recorded, recorded_run
 from muster.simulation.records import TraceJob
 from muster.wire.requests import SimulatedVariantIn
 
@@ -15,7 +16,7 @@ TWO = TraceJob("b", 0.0, 10.0, 2.0)
 
 
 def test_what_really_happened_has_its_queue_and_its_busy_gpus() -> None:
-    run = recorded_run([(ONE, 0.0, 10.0), (TWO, 10.0, 20.0)], 2)
+    run = recorded_run([Recorded(ONE, 0.0, 10.0), Recorded(TWO, 10.0, 20.0)], 2)
     axis = time_axis([run], 4)
     assert axis == [0.0, 5.0, 10.0, 15.0]
     assert curves(run, axis) == {
@@ -28,13 +29,24 @@ def test_what_really_happened_has_its_queue_and_its_busy_gpus() -> None:
 
 
 def test_a_part_of_the_axis_has_the_mean_of_what_was_in_it() -> None:
-    run = recorded_run([(ONE, 0.0, 10.0), (TraceJob("c", 12.5, 2.5, 4.0), 12.5, 20.0)], 4)
+    run = recorded_run([Recorded(ONE, 0.0, 10.0), Recorded(TraceJob("c", 12.5, 7.5, 4.0), 12.5, 20.0)], 4)
     assert curves(run, time_axis([run], 2))["busyGpus"] == [2.0, 3.0]
+
+
+def test_a_job_that_was_preempted_waits_again_and_holds_no_gpus_meanwhile() -> None:
+    preempted = Recorded(TraceJob("p", 0.0, 5.0, 2.0), 0.0, 20.0, preemptions=2)
+    run = recorded_run([preempted, Recorded(TraceJob("q", 0.0, 15.0, 2.0), 0.0, 15.0)], 2)
+    assert curves(run, time_axis([run], 4)) == {
+        "waitingJobs": [1.0, 1.0, 1.0, 0.0],
+        "busyGpus": [2.0, 2.0, 2.0, 2.0],
+        "waitingGpus": [2.0, 2.0, 2.0, 0.0],
+    }
+    assert summarise(run)["preemptions"] == 2
 
 
 def a_past_job(name: str, created_at: float, started_at: float, ended_at: float) -> dict[str, object]:
     facts: dict[str, object] = {"id": name, "owner": "amy", "vc": "", "gpuModel": "A100", "timeLimitS": None}
-    amounts = {"gpuM": 1000, "cpuM": 1000, "memoryBytes": 1 << 30, "ranS": ended_at - started_at}
+    amounts = {"gpuM": 1000, "cpuM": 1000, "memoryBytes": 1 << 30, "ranS": ended_at - started_at, "preemptions": 0}
     return {**facts, **amounts, "createdAt": created_at, "startedAt": started_at, "endedAt": ended_at}
 
 

@@ -20,6 +20,7 @@ class PastJob:
     cpu_m: int
     memory_bytes: int
     time_limit_s: float | None
+    preemptions: int = 0
 
 
 def job_so_far(job: Job, now: float) -> PastJob | None:
@@ -45,4 +46,5 @@ def job_so_far(job: Job, now: float) -> PastJob | None:
         sum(asked.cpu_m * count for asked, count in roles),
         sum(asked.memory_bytes * count for asked, count in roles),
         job.spec.time_limit_s,
+        job.preemptions,
     )
