@@ -20,6 +20,17 @@ test("readers of English see the server's sentence, others the sentence of the c
   expect(adviceText("zh", { ...coded, message: "Install it." })).toContain("安装");
 });
 
+test("a Chinese reason has all figures of the server's sentence, and leaves out what is not known", () => {
+  const numbers = { needs: "8", free: "3", gang: 3, out_of_service: 1, unreachable: 1 };
+  const coded = { code: "no-free-gpu", numbers, message: "needs 8 GPUs …" };
+  expect(reasonText("zh", coded)).toBe(
+    "需要 8 块 GPU（3 个任务同时启动），当前空闲 3 块，另有 1 块停用，1 个节点无法连接",
+  );
+  expect(reasonText("zh", { ...coded, numbers: { needs: "2", free: "1", models: "A100" } })).toBe(
+    "需要 2 块 A100 GPU，当前空闲 1 块",
+  );
+});
+
 test("a code that is not known yet, and a reason without one, show the server's words", () => {
   expect(reasonText("zh", { code: "brand-new", numbers: {}, message: "Something new." })).toBe("Something new.");
   expect(reasonText("zh", { code: null, numbers: null, message: "cancelled" })).toBe("cancelled");

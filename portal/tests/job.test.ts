@@ -5,7 +5,7 @@ import { actsOf } from "@/pages/job/acts";
 import { readJobView, without } from "@/pages/job/address";
 import { changeOptions, notChanges, readChanges } from "@/pages/job/head/changes";
 import { aligned, linesOf, type TaskHistory } from "@/pages/job/metrics/series";
-import { rangesText, workerOf } from "@/pages/job/naming";
+import { plannedWorker, rangesText, workerOf } from "@/pages/job/naming";
 import { folderAt, outputAddress, type Output } from "@/pages/job/outputs/tree";
 import { diffLines, withContext } from "@/pages/job/spec/diff";
 import { valueAt, valueText } from "@/pages/job/spec/paths";
@@ -220,6 +220,7 @@ describe("names", () => {
   it("are those of workers", () => {
     expect(workerOf("mnist", "mnist-worker-0")).toBe("worker-0");
     expect(workerOf("x", "mnist-worker-0")).toBe("mnist-worker-0");
+    expect(plannedWorker("1m7te2st2w8357pm.1.ps.12")).toBe("ps-12");
     expect(rangesText([3, 0, 1, 2, 6])).toBe("0–3, 6");
     expect(rangesText([])).toBe("");
   });

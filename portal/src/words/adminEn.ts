@@ -157,7 +157,7 @@ export const adminEn = {
     noUserMatch: "No user matches.",
     noLimits: "No limits are set.",
     whoseLimits: "Whose limits",
-    everybodys: "everybody's",
+    everybodys: "mine and virtual clusters'",
     setIn: "Set in",
     settingsFile: "config.yaml",
     whereLimitsAreSet:

@@ -161,7 +161,7 @@ export const adminZh: AdminWords = {
     noUserMatch: "没有符合条件的用户。",
     noLimits: "没有设置限额。",
     whoseLimits: "查看谁的限额",
-    everybodys: "所有人",
+    everybodys: "我的和虚拟集群的",
     setIn: "设置于",
     settingsFile: "config.yaml",
     whereLimitsAreSet:

@@ -14,7 +14,10 @@ export interface Coded {
   message: string;
 }
 
-/** Sentences of one code. The first whose names are all known is the one; `{a|b}` is whichever is known. */
+/**
+ * Sentences of one code. The first whose names are all known is the one; `{a|b}` is whichever is known, and what is in
+ * `[…]` is left out if one of its names is not.
+ */
 export type Sentences = readonly string[];
 export interface Told {
   message: Sentences;
@@ -62,6 +65,15 @@ function sentence(sentences: Sentences | undefined, coded: Coded): string {
 
 /** The sentence with its names, or null if one of them is not known. */
 export function filledIn(text: string, numbers: Readonly<Record<string, unknown>>): string | null {
+  return placed(
+    text.replace(OPTIONAL, (_, part: string) => (placed(part, numbers) === null ? "" : part)),
+    numbers,
+  );
+}
+
+const OPTIONAL = /\[([^\]]*)\]/g;
+
+function placed(text: string, numbers: Readonly<Record<string, unknown>>): string | null {
   const values = [...text.matchAll(PLACE)].map(([, names]) => valueOf(numbers, names ?? ""));
   if (values.includes(null)) return null;
   return text.replace(PLACE, () => values.shift() ?? "");

@@ -2,6 +2,11 @@ import type { Told } from "./coded";
 
 const ROOM: readonly string[] = ["有作业结束并释放资源后即可启动；减少申请的资源可能更快启动。"];
 
+const GANG = "[（{gang} 个任务同时启动）]";
+/** What takes no job now. */
+const BESIDES =
+  "[，另有 {out_of_service} 块停用][，{cordoned} 个节点被隔离][，{draining} 个节点正在排空][，{unreachable} 个节点无法连接][，{joining} 个节点正在加入]";
+
 /** 作业等待、挂起或停止的原因，按代码列出。 */
 export const reasonsZh: Readonly<Record<string, Told>> = {
   "backing-off": {
@@ -40,25 +45,28 @@ export const reasonsZh: Readonly<Record<string, Told>> = {
   never: { message: ["集群无法满足该作业的要求：{message}"], advice: ["请减少申请的资源，或换一个集群。"] },
   fragmented: {
     message: [
-      "需要 {needs}（{tasks} 个任务同时启动），当前空闲 {free}，但分散在 {nodes} 个节点上，单个节点不足 {on_one}",
-      "需要 {needs}，当前空闲 {free}，但过于分散，放不下",
+      `需要 {needs}${GANG}，当前空闲 {free}，但分散在 {nodes} 个节点上，单个节点不足 {on_one}${BESIDES}`,
+      `需要 {needs}${GANG}，当前空闲 {free}，但过于分散，放不下${BESIDES}`,
       "空闲资源过于分散，放不下该作业",
     ],
     advice: ["某个节点上的作业结束后启动；减少单个任务的资源可立即启动。"],
   },
   "no-free-gpu": {
-    message: [
-      "需要 {needs} 块 {models} GPU，当前空闲 {free} 块，另有 {out_of_service} 块停用",
-      "需要 {needs} 块 {models} GPU，当前空闲 {free} 块",
-      "需要 {needs} 块 GPU，当前空闲 {free} 块，另有 {out_of_service} 块停用",
-      "需要 {needs} 块 GPU，当前空闲 {free} 块",
-      "没有足够的空闲 GPU",
-    ],
+    message: [`需要 {needs} 块[ {models}] GPU${GANG}，当前空闲 {free} 块${BESIDES}`, "没有足够的空闲 GPU"],
     advice: ROOM,
   },
-  "no-free-cpu": { message: ["需要 CPU {needs}，当前空闲 {free}", "没有足够的空闲 CPU"], advice: ROOM },
-  "no-free-memory": { message: ["需要 {needs} 内存，当前空闲 {free}", "没有足够的空闲内存"], advice: ROOM },
-  "no-free-device": { message: ["需要 {needs} 个 {kind}，当前空闲 {free} 个", "没有足够的空闲设备"], advice: ROOM },
+  "no-free-cpu": {
+    message: [`需要 CPU {needs}${GANG}，当前空闲 {free}${BESIDES}`, "没有足够的空闲 CPU"],
+    advice: ROOM,
+  },
+  "no-free-memory": {
+    message: [`需要 {needs} 内存${GANG}，当前空闲 {free}${BESIDES}`, "没有足够的空闲内存"],
+    advice: ROOM,
+  },
+  "no-free-device": {
+    message: [`需要 {needs} 个 {kind}${GANG}，当前空闲 {free} 个${BESIDES}`, "没有足够的空闲设备"],
+    advice: ROOM,
+  },
   "no-free-task": { message: ["节点上的任务数已达上限，放不下 {tasks} 个任务"], advice: ROOM },
   "no-free-node": { message: ["没有可用的节点"], advice: ROOM },
   "no-node": {

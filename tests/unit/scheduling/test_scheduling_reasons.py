@@ -66,6 +66,19 @@ def test_cards_that_are_out_of_service_are_named_and_may_come_back() -> None:
     assert started(state.cycle(200.0)) == ["j1"]
 
 
+def test_figures_of_a_reason_are_all_that_its_sentence_says() -> None:
+    away = replace(a_gpu_node("n2", 2), state=NodeState.UNREACHABLE)
+    held = replace(a_gpu_node("n3", 2), state=NodeState.CORDONED)
+    state = a_cluster(a_gpu_node("n1", 2), away, held)
+    queue(state, a_demand(1, gpus(2, 2)))
+    reason = state.reason("j1")
+    assert reason is not None
+    told = "needs 4 GPUs for 2 tasks together; 2 free now; 1 node is cordoned, 1 node is unreachable"
+    assert (reason.code, reason.message) == ("no-free-gpu", told)
+    figures = {key: reason.numbers.get(key) for key in ("needs", "free", "gang", "cordoned", "unreachable", "joining")}
+    assert figures == {"needs": "4", "free": "2", "gang": 2, "cordoned": 1, "unreachable": 1, "joining": None}
+
+
 def test_tasks_that_need_a_node_each_are_told_how_many_there_are() -> None:
     cordoned = replace(a_node("n3"), state=NodeState.CORDONED)
     state = a_cluster(a_node("n1"), a_node("n2"), cordoned)

@@ -6,6 +6,9 @@ export const workerOf = (job: string, task: string): string =>
 
 export const workerName = (task: Pick<Task, "role" | "index">): string => `${task.role}-${task.index}`;
 
+/** `worker-0` of `1m7te2st2w8357pm.1.worker.0`, as tasks of a job that is not there yet are called. */
+export const plannedWorker = (id: string): string => id.replace(/^.*\.([^.]+)\.(\d+)$/, "$1-$2");
+
 /** `0–3, 6` of 0, 1, 2, 3 and 6. */
 export function rangesText(numbers: number[]): string {
   const sorted = [...numbers].sort((a, b) => a - b);

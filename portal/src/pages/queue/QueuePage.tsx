@@ -129,14 +129,14 @@ function useQueueColumns(onAct: (dialog: Dialog) => void): Column<QueuedJob>[] {
     const start: Column<QueuedJob> = {
       id: "start",
       label: words.queue.expected,
-      width: 140,
+      width: 120,
       isNumber: true,
       cell: (job) => <Expected at={job.position === null ? null : starts?.get(job.id)} />,
     };
     const act: Column<QueuedJob> = {
       id: "act",
       label: words.queue.change,
-      width: 64,
+      width: 84,
       cell: (job) => <RowMenu job={job} onAct={onAct} />,
     };
     return [position, ...shared.slice(0, 3), start, ...shared.slice(3), act];

@@ -3,6 +3,7 @@ import { Alert, Group, List, Loader, Table, Text, Title } from "@mantine/core";
 import { ExpectedStart } from "./ExpectedStart";
 import type { Checked, DryRun, SweepDryRun } from "./submission";
 import classes from "./SubmitPage.module.css";
+import { plannedWorker } from "@/pages/job/naming";
 import { Scrolled } from "@/parts/Scrolled";
 import { fill, named, plural, useLanguage } from "@/words/language";
 
@@ -99,7 +100,7 @@ function Requests({ requests }: { requests: DryRun["requests"] }) {
           <Table.Tbody>
             {requests.map((request) => (
               <Table.Tr key={request.task}>
-                <Table.Td>{request.task}</Table.Td>
+                <Table.Td>{plannedWorker(request.task)}</Table.Td>
                 <Table.Td>{request.node || words.submit.noNode}</Table.Td>
                 <Table.Td>
                   {request.devices.length > 0

@@ -29,6 +29,7 @@ from muster.scheduling.capacity.topology import domains, label_of, without_label
 
 _WAIT = "it starts when running jobs end, or now if it asks for less"
 _NAMED = 3
+_TAKES_NO_JOB = (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING)
 _AN_ADMIN = "it starts when that is fixed; `muster describe node/NAME` shows what is wrong"
 
 
@@ -68,6 +69,8 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
         "free": available,
         "tasks": shape.tasks,
     }
+    if gang:
+        numbers["gang"] = shape.tasks
     if kind == "gpu" and one.gpu_models:
         numbers["models"] = "/".join(one.gpu_models)
     withheld = _withheld(kind, usable, one.gpu_models)
@@ -76,6 +79,7 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
         numbers["out_of_service"] = withheld
     if kept_out := _kept_out(shape, nodes):
         besides += f"; {kept_out}"
+        numbers.update(_counts(_suited(shape, nodes)))
     if want <= free and (apart := _apart(shape, kind, want, usable)) is not None:
         return Reason(
             "fragmented",
@@ -207,15 +211,23 @@ def _too_few_nodes(shape: Shape, nodes: NodeIndex, usable: int) -> Reason:
 
 def _kept_out(shape: Shape, nodes: NodeIndex) -> str:
     """How many nodes would suit but take no job now, by their state."""
+    return ", ".join([*_by_state(_suited(shape, nodes)), *_not_in_order(shape, nodes)])
+
+
+def _suited(shape: Shape, nodes: NodeIndex) -> list[Node]:
     suiting = nodes.nodes_for(shape.where, shape.where_key)
-    found = [capacity.node for name, capacity in nodes.by_name.items() if name in suiting]
-    return ", ".join([*_by_state(found), *_not_in_order(shape, nodes)])
+    return [capacity.node for name, capacity in nodes.by_name.items() if name in suiting]
+
+
+def _counts(found: Sequence[Node]) -> dict[str, int]:
+    """How many of the nodes are in each state in which they take no job, by its name."""
+    return dict(Counter(str(node.state).lower() for node in found if node.state in _TAKES_NO_JOB))
 
 
 def _by_state(found: Sequence[Node], *, named: bool = False) -> list[str]:
     """How many of the nodes are in each state in which they take no job, and which, if they are to be named."""
     parts = []
-    for state in (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING):
+    for state in _TAKES_NO_JOB:
         if those := [node for node in found if node.state is state]:
             told = next((f" ({node.name}: {node.hold})" for node in those if node.hold), "")
             if named and not told:
