@@ -746,11 +746,18 @@ class Client:
         return self.transport.json(Request("GET", API + path, query or {}))
 
     def _post(
-        self, path: str, body: Any, *, repeatable: bool = False, query: Query | None = None, key: str | None = None
+        self,
+        path: str,
+        body: Any,
+        *,
+        repeatable: bool = False,
+        query: Query | None = None,
+        key: str | None = None,
+        only_at: str = "",
     ) -> Any:
         data, headers = as_json(body)
         headers["Idempotency-Key"] = key or new_request_key()
-        return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable))
+        return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable, only_at=only_at))
 
     def _node_act(self, ref: str, what: str, body: Any = None, query: Mapping[str, Any] | None = None) -> "NodeView":
         from muster.client.node_views import NodeView

@@ -33,6 +33,8 @@ class SentFolder:
 
 JOBS, SWEEPS = "/jobs", "/sweeps"
 _MOVES = 5
+_ASK_AGAIN_AFTER_S = (0.5, 1.0, 2.0, 3.0, 4.0)
+"""So long a server may take to be back, if it has died while it was sent a job."""
 T = TypeVar("T")
 
 
@@ -110,16 +112,31 @@ class JobSender:
         with another store, because the lost request may still be under way. So what remains is said, also if a later
         try was refused: that says nothing about the one whose answer was lost."""
         key = new_request_key()
-        try:
-            answer = self._post(path, body, repeatable=True, key=key)
-        except MusterError as error:
-            if not error.is_unsure:
-                raise
-            raise unconfirmed(self._transport.last_server, key, error) from error
+        answer = self._taken(path, body, key)
         if not isinstance(answer, dict):
             empty = MusterError("the answer names no job", code=BAD_ANSWER)
             raise unconfirmed(self._transport.last_server, key, empty)
         return answer
+
+    def _taken(self, path: str, body: Mapping[str, Any], key: str) -> Any:
+        """The answer. A server that died meanwhile may soon be back: it, and no other, is asked again for a while."""
+        asked = ""
+        lost: MusterError | None = None
+        for pause_s in (*_ASK_AGAIN_AFTER_S, 0.0):
+            try:
+                return self._post(path, body, repeatable=True, key=key, only_at=asked)
+            except MusterError as error:
+                if lost is None and not error.is_unsure:
+                    raise
+                asked = asked or self._transport.last_server
+                if not pause_s or error.code != UNREACHABLE or not error.reason:
+                    why = lost if lost is not None and error.code == UNREACHABLE else error
+                    raise unconfirmed(asked, key, why) from error
+                if lost is None:
+                    self._transport.on_notice(f"{asked} is asked again whether it has taken the job: {error.reason}")
+                lost = error
+                self._transport.pause(pause_s)
+        raise AssertionError("the last turn returns or raises")
 
     def _uploaded(
         self,

@@ -64,7 +64,8 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`repeatable` says that sending the request twice has the same effect as sending it once."""
+    """`repeatable` says that sending the request twice has the same effect as sending it once. `only_at` is the address
+    of the only one of several servers that may get it."""
 
     method: str
     path: str
@@ -73,6 +74,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = True
     answer_s: float | None = None
+    only_at: str = ""
 
     @property
     def target(self) -> str:
@@ -183,6 +185,9 @@ class Transport:
         """The server to which the next request goes. Of several, one that is alive."""
         return self._single if self._receivers is None else self._receivers.chosen()
 
+    def pause(self, seconds: float) -> None:
+        self._sleep(seconds)
+
     def relocate(self) -> None:
         """Goes on with the address that the context has now, together with the token for it, if it has changed; of
         several servers, with another one on the same store if this one does not answer."""
@@ -235,6 +240,8 @@ class Transport:
         first = target = self._reachable()
         if self._receivers is None:
             return self._send_here(request, target, _TRIES)
+        if request.only_at not in ("", target.shown):
+            raise MusterError(f"{request.only_at} is not in use any more", code=UNREACHABLE)
         for turn in range(_TURNS):
             peers = self._receivers.has_peers(target)
             is_last = turn + 1 == _TURNS or not peers

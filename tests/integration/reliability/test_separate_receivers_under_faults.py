@@ -2,7 +2,7 @@
 all three. What the client says is true: a job that it calls submitted is there once, of one whose fate it calls unknown
 there is at most one, at the server and under the key that it names, and the log server has each job once.
 
-`make test` submits 36 jobs, and `make test-receivers` 300. MUSTER_FAULT_SEED repeats a run.
+`make test` submits 48 jobs, and `make test-receivers` 300. MUSTER_FAULT_SEED repeats a run.
 """
 
 import os
@@ -25,7 +25,7 @@ from .conftest import unkindly_treated
 from .receiver_faults import Faults, send_records
 from .verdicts import all_of
 
-JOBS = int(os.environ.get("MUSTER_RECEIVER_JOBS", "36"))
+JOBS = int(os.environ.get("MUSTER_RECEIVER_JOBS", "48"))
 SEED = int(os.environ.get("MUSTER_FAULT_SEED", "1"))
 THREADS = 3
 SURELY_NOTHING = (UNREACHABLE, TIMED_OUT, "unavailable")

@@ -227,6 +227,28 @@ def test_if_nobody_can_say_whether_a_job_was_taken_that_is_said(
     assert not keys(second), "a second run is not risked"
 
 
+def test_a_server_that_is_back_soon_is_asked_for_the_job_that_it_may_have_taken(
+    first: TinyServer, second: TinyServer
+) -> None:
+    on_stores((first, "s"), (second, "other"))
+    told: list[str] = []
+    client = client_of(first, second, told=told)
+    client.whoami()
+    first.on("POST", "/jobs", DROP)
+    pauses: list[float] = []
+
+    def back_after_a_while(seconds: float) -> None:
+        pauses.append(seconds)
+        if seconds > 1.5:
+            first.on("POST", "/jobs", Answer(200, a_job()))
+
+    client.transport._sleep = back_after_a_while
+    assert client.submit(SPEC).id == a_job()["id"]
+    assert len(set(keys(first))) == 1
+    assert not keys(second), "a second run is not risked"
+    assert [text for text in told if "asked again whether it has taken the job" in text]
+
+
 def test_a_submission_that_cannot_have_arrived_goes_to_the_next_server(first: TinyServer, second: TinyServer) -> None:
     on_stores((first, "s"), (second, "other"))
     told: list[str] = []
