@@ -81,6 +81,15 @@ class AgingPool(EngineQueue, Protocol):
         ...
 
 
+@runtime_checkable
+class PatientQueue(EngineQueue, Protocol):
+    """For an engine that may not take a gang at once. It is asked again until it does."""
+
+    def untaken_why(self, key: str) -> str:
+        """Why the engine has not taken the gang of this key yet; empty if it has, or was not asked."""
+        ...
+
+
 class Removals(Protocol):
     """Offered for engines in which people may remove a whole gang themselves, also while no server watches."""
 

@@ -14,6 +14,8 @@ from muster.agent.errors import AgentError
 
 UNREACHABLE = "batch-unreachable"
 REJECTED = "batch-rejected"
+FULL = "batch-full"
+"""The batch system takes no more jobs of this kind now, and has not taken this one."""
 ASK_WITHIN_S = 40.0
 _PING_AFTER_S = 2.0
 """Commands try for a while to reach a controller that is down, and say nothing meanwhile."""

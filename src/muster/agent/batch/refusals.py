@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from muster.agent.batch.programs import REJECTED, Finished, failure
+from muster.agent.batch.programs import FULL, REJECTED, Finished, failure
 from muster.agent.errors import AgentError
 
 REFUSED = "Slurm refused the job"
+_FULL = re.compile(r"\b(?:Assoc|QOS)(?:Grp|Max)SubmitJob\w*Limit\b")
+"""As many jobs of a user, an account or a QOS are there as may be, whether they run or wait."""
 _BEGINNING = re.compile(r"^(?:sbatch: )?(?:(?:error|fatal): )?(?:Batch job submission failed: |allocation failure: )?")
 _SAYS_NOTHING = re.compile(r"^(?:Try \"sbatch --help\"|sbatch: Warning: )|^\s*$")
 _NO_ACCOUNT = re.compile(r"^sudo: unknown user:? ", re.MULTILINE)
@@ -23,6 +25,10 @@ def refusal(finished: Finished, user: str = "") -> AgentError:
     if user and _NOT_ALLOWED.search(finished.err):
         words = "sudo on the login node does not let Muster's account submit jobs as {}: {}"
         return AgentError(REJECTED, words.format(user, " ".join(finished.err.split())))
+    full = _FULL.search(finished.err)
+    if full is not None:
+        words = "Slurm takes no more jobs now: as many as its limits allow run or wait there ({})"
+        return AgentError(FULL, words.format(full.group()))
     return failure(finished._replace(err=plain_words(finished.err)), REFUSED)
 
 

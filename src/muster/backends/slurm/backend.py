@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from muster.agent.batch.programs import FULL
 from muster.agent.system.frames import Message
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, quietly
@@ -40,6 +41,7 @@ from muster.backends.slurm.spec_support import cannot_honour
 from muster.backends.slurm.stray_jobs import STRAY_TIMES, StrayJobs, StrayTimes
 from muster.backends.slurm.task_steps import InTask
 from muster.backends.slurm.unsent_outputs import with_unsent
+from muster.backends.slurm.untaken import Untaken
 from muster.backends.slurm.usage import EVERY_S, SlurmUsage
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem, Rejected, Unreachable
@@ -116,6 +118,7 @@ class SlurmBackend:
         self._view = ClusterView(self.cluster)
         self._unanswered: set[str] = set()
         """The gangs of which nobody knows whether Slurm has them."""
+        self._untaken = Untaken()
         self._silent: Mapping[str, str] = {}
         """The users whose logins did not answer last, and why."""
         self._place_change: PlaceChange | None = None
@@ -254,6 +257,9 @@ class SlurmBackend:
             return "its cluster file was removed, so that it takes no more jobs"
         return "" if self._view.pool is not None else self._problem
 
+    def untaken_why(self, key: str) -> str:
+        return self._untaken.why(key)
+
     async def look(self, max_age_s: float = _LOOK_AFTER_S) -> None:
         """Asks Slurm again if what is known is older than this. While Slurm is away, it is looked for anyway."""
         if self._view.pool is None or not self._pace.is_old(max_age_s):
@@ -310,13 +316,33 @@ class SlurmBackend:
         login = self._logins.for_submission(launch.gang.owner)
         login.launching.add(key)
         try:
-            launched = await self._submit(launch, login)
-        except Unreachable:
-            self._unanswered.add(key)
+            launched = await self._submit_if_not_full(launch, login)
+        except Unreachable as error:
+            self._untaken.note(key, error.message)
             raise
         finally:
             login.launching.discard(key)
         self._unanswered.discard(key)
+        self._untaken.settled(key)
+        return launched
+
+    async def _submit_if_not_full(self, launch: GangLaunch, login: SlurmLogin) -> Launched:
+        """Raises Unreachable if Slurm has as many jobs as it may have: it takes this one later."""
+        place = launch.gang.cluster, launch.gang.owner if self._options.submit_as is not SubmitAs.SERVICE else ""
+        if why := self._untaken.full_why(place):
+            raise Unreachable(why)
+        try:
+            launched = await self._submit(launch, login)
+        except Unreachable:
+            self._unanswered.add(launch.gang.key)
+            raise
+        except BackendError as error:
+            if error.reason != FULL:
+                raise
+            self._unanswered.discard(launch.gang.key)
+            self._untaken.is_full(place, error.message)
+            raise Unreachable(error.message) from None
+        self._untaken.has_room(place)
         return launched
 
     async def _submit(self, launch: GangLaunch, login: SlurmLogin) -> Launched:
@@ -355,6 +381,8 @@ class SlurmBackend:
         except Unreachable:
             raise
         except BackendError as error:
+            if error.reason == FULL:
+                raise
             self._logs.never_started(task.id for task in gang.tasks)
             if isinstance(error, Rejected):
                 raise Rejected(explained(error.message), reason=REFUSED) from None
@@ -390,6 +418,7 @@ class SlurmBackend:
         answer = await login.order("batch_stop", tasks=[task.task_id for task in tasks], grace_s=grace_s)
         for unknown in answer["unknown"]:
             self._unanswered.discard(_key_of(unknown))
+            self._untaken.settled(_key_of(unknown))
             self._tell(Observation(unknown, Phase.ENDED, stopped=True))
         jobs = (await self._queries.ask_all(_live(named_gangs), with_machines=False)).jobs
         named = {task.task_id for task in tasks}

@@ -32,6 +32,7 @@ from muster.engine.lifecycle.observing import TAIL_BYTES
 from muster.engine.requests import unmet_needs
 from muster.engine.requests.admission import readmit
 from muster.lib.quantities import format_duration
+from muster.ports.capabilities import PatientQueue
 from muster.scheduling.allocations.usage_views import StartForecast, WhatIf
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.pooled import with_others
@@ -42,6 +43,7 @@ _AT_ONCE = 500
 _LOOK_OUTSIDE = "look at its program where it runs; `muster history compare` shows what it has reported"
 _MOST_STOPS = 1000
 _WAIT = "it starts when its cluster's engine starts it"
+_TAKES = "it is asked again until it takes the job"
 _ACT = "waiting alone does not help: change the job, or ask somebody who administers the cluster"
 
 
@@ -104,9 +106,10 @@ async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
 
 def live_reason(context: Context, job: Job) -> Reason | None:
     """The first reason why a job waits, as the last scheduling cycle found it. For a starting job it is the transfer to
-    its nodes, or what the engine of its cluster says."""
+    its nodes, why the engine of its cluster has not taken it yet, or what that says."""
     if isinstance(job.state, Starting):
-        return _sending(context, job) or _setting_up(context, job) or next(iter(_in_engine_queue(context, job)), None)
+        before = _sending(context, job) or _setting_up(context, job) or _untaken(context, job)
+        return before or next(iter(_in_engine_queue(context, job)), None)
     if (removed := _removed_cluster(context, job)) is not None:
         return removed
     cluster = _queue_of(context, job)
@@ -183,6 +186,13 @@ def _pool_note(context: Context, job: Job) -> Reason | None:
     return Reason("engine-note", pool.note, "") if pool is not None and pool.note else None
 
 
+def _untaken(context: Context, job: Job) -> Reason | None:
+    """The engine has been asked to take the job, and has not taken it."""
+    engine = context.engine(job.cluster)
+    why = engine.untaken_why(f"{job.id}.{job.attempt}") if isinstance(engine, PatientQueue) else ""
+    return Reason("engine-note", f"not taken by {job.cluster} yet: {why}", _TAKES) if why else None
+
+
 def _engine_waits(context: Context, job: Job) -> list[tuple[Task, TaskWaiting]]:
     """The waiting tasks of the job: first those that wait for somebody, then those that are expected to start last."""
     entry = context.open_jobs.get(job.id)
@@ -197,7 +207,8 @@ def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All reasons why the job waits, in order."""
     if isinstance(job.state, Starting):
         queued = _in_engine_queue(context, job)
-        found_now = (_sending(context, job), _setting_up(context, job), *queued, _pool_note(context, job))
+        sent = _sending(context, job), _setting_up(context, job), _untaken(context, job)
+        found_now = (*sent, *queued, _pool_note(context, job))
         return tuple(reason for reason in found_now if reason is not None)
     if (removed := _removed_cluster(context, job)) is not None:
         return (removed,)

@@ -17,12 +17,15 @@ def queue_json_command(jobs: Sequence[int | str]) -> list[str]:
 
 
 def read_queue_json(content: str) -> Iterator[JobRecord]:
-    """Some releases print all jobs, whichever were asked for. Raises ValueError for what is not Slurm's JSON."""
+    """Some releases print all jobs, whichever were asked for, and write 0 for a job that is in no group. Raises
+    ValueError for what is not Slurm's JSON."""
     for job in _jobs(content):
         yield JobRecord(
             whole(job["job_id"]) or 0,
             tuple(word.upper() for word in words(job.get("job_state"))),
-            **_group(job),
+            het_job_id=(het := whole(job.get("het_job_id")) or None),
+            het_offset=whole(job.get("het_job_offset")) if het is not None else None,
+            array_job_id=whole(job.get("array_job_id")) or None,
             array_tasks=_array_tasks(job),
             name=text(job.get("name")),
             comment=text(job.get("comment")),
@@ -37,16 +40,6 @@ def read_queue_json(content: str) -> Iterator[JobRecord]:
             restarts=whole(job.get("restart_cnt")) or 0,
             held=(Held(nodes, tracked_amounts(text(job.get("tres_alloc_str")))),),
         )
-
-
-def _group(job: Mapping[str, Any]) -> dict[str, int | None]:
-    """Slurm writes 0 for a job that is in no group."""
-    het = whole(job.get("het_job_id")) or None
-    return {
-        "het_job_id": het,
-        "het_offset": whole(job.get("het_job_offset")) if het is not None else None,
-        "array_job_id": whole(job.get("array_job_id")) or None,
-    }
 
 
 def _array_tasks(job: Mapping[str, Any]) -> str:

@@ -27,11 +27,12 @@ CAUSES: tuple[Cause, ...] = (
     _row(r"unrecognized option|invalid option|requires an argument|is ambiguous", cluster="options"),
     _row(r"invalid node name", "where.notNodes", "options"),
     _row(r"\(gres\)|--gpus", "resources.gpu resources.gpuType", "gpuModels options"),
+    # Slurm's words for this speak of limits of time, too.
+    _row(r"accounting/qos policy|qos.*limit|limit.*qos", "resources timeLimit", "account qos"),
     _row(r"time limit", "timeLimit", "partition"),
     _row(r"memory specification", "resources.memory", "partition"),
     _row(r"node count specification|more processors requested", "replicas resources.cpu where.spread", "partition"),
     _row(r"not permitted to use this partition|access/permission denied", cluster="partition account"),
-    _row(r"accounting/qos policy|qos.*limit|limit.*qos", "resources", "account qos"),
     _row(
         r"requested node configuration is not available",
         "resources resources.gpuType where.labels where.notNodes",
