@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.agent.batch.earlier import own_account
 from muster.agent.batch.programs import REJECTED, Programs
 from muster.agent.batch.spool import Spool
 from muster.agent.batch.submission import submit, submitted_number
@@ -41,6 +42,15 @@ def test_job_that_slurm_knows_by_its_name_counts(tmp_path: Path) -> None:
     gang = _spool(tmp_path).gang("k.1")
     assert submit(_programs(tmp_path, "", known="9"), gang, FACTS, [], b"#!/bin/sh\n") == "9"
     assert gang.job() == "9"
+
+
+def test_job_of_somebody_else_with_its_name_does_not_count(tmp_path: Path) -> None:
+    programs = _programs(tmp_path, "", known="9")
+    own = f"--user={own_account()}"
+    (tmp_path / "commands" / "squeue").write_text(f'#!/bin/sh\ncase " $* " in *" {own} "*) ;; *) echo 9;; esac\n')
+
+    with pytest.raises(AgentError, match="submitted no job"):
+        submit(programs, _spool(tmp_path).gang("k.1"), FACTS, [], b"#!/bin/sh\n")
 
 
 def _spool(folder: Path) -> Spool:

@@ -64,7 +64,7 @@ def _living(programs: Programs, spool: Spool, earlier: Earlier) -> List[QueuedJo
     if found.code != 0:
         raise AgentError(UNREACHABLE, "squeue failed: {}".format(" ".join(found.err.split())))
     rows = [line.strip().split("|", 3) for line in found.out.splitlines()]
-    accounts = (_own_account(), earlier.owner)
+    accounts = (own_account(), earlier.owner)
     jobs = [QueuedJob(*row) for row in rows if len(row) == 4 and row[0].isdigit() and row[2] in accounts]
     return [job for job in jobs if job.state not in _RUNNING or not _has_ended(spool, job)]
 
@@ -84,14 +84,14 @@ def cancel_jobs(programs: Programs, jobs: Sequence[QueuedJob]) -> str:
     """Returns what was said by those that could not be cancelled."""
     said = ""
     for job in jobs:
-        user = "" if job.account == _own_account() else job.account
+        user = "" if job.account == own_account() else job.account
         done = programs.run(["scancel", job.number], user=user)
         if done.code != 0:
             said = " ".join(done.err.split())
     return said
 
 
-def _own_account() -> str:
+def own_account() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:

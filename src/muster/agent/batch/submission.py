@@ -12,6 +12,7 @@ import os
 import time
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
+from muster.agent.batch.earlier import own_account
 from muster.agent.batch.gang_secrets import BatchSecrets, keep, place
 from muster.agent.batch.programs import REJECTED, UNREACHABLE, Programs, failure
 from muster.agent.batch.refusals import refusal
@@ -20,6 +21,8 @@ from muster.agent.errors import AgentError
 
 _CLAIM_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.02
+_SINCE = "--starttime=now-7days"
+"""By itself, sacct knows of no job that ended before midnight."""
 
 
 def submit(
@@ -41,7 +44,7 @@ def submit(
         if known is not None:
             return known
         if gang.facts() is not None:
-            known = _look_up(programs, str(facts["name"]))
+            known = _look_up(programs, str(facts["name"]), user or own_account())
             if known is not None:
                 gang.write_job(known)
                 return known
@@ -57,7 +60,7 @@ def submit(
             if error.code != UNREACHABLE:
                 gang.remove()
             raise error
-        job = submitted_number(finished.out) or _look_up(programs, str(facts["name"]))
+        job = submitted_number(finished.out) or _look_up(programs, str(facts["name"]), user or own_account())
         if job is None:
             gang.remove()
             said = " ".join((finished.out + finished.err).split()) or "nothing"
@@ -88,17 +91,17 @@ def _lock(claim: int, key: str) -> None:
             return
 
 
-def _look_up(programs: Programs, name: str) -> "str | None":
-    """The job of this name, of an earlier try whose answer was lost."""
-    queued = programs.run(["squeue", "--noheader", "--states=all", "--name=" + name, "--format=%A"])
+def _look_up(programs: Programs, name: str, account: str) -> "str | None":
+    """The job of this name, of an earlier try whose answer was lost. Others may give jobs of theirs this name, and the
+    partition may be hidden."""
+    ours = ["--noheader", "--name=" + name, "--user=" + account]
+    queued = programs.run(["squeue", *ours, "--all", "--states=all", "--format=%A"])
     if queued.code != 0:
         raise failure(queued, "squeue failed")
     found = _numbers(queued.out)
     if not found:
         # Without accounting this fails, which says nothing.
-        past = programs.run(
-            ["sacct", "--noheader", "--allocations", "--parsable2", "--name=" + name, "--format=JobIDRaw"]
-        )
+        past = programs.run(["sacct", *ours, "--allocations", "--parsable2", _SINCE, "--format=JobIDRaw"])
         found = _numbers(past.out) if past.code == 0 else []
     return min(found, key=int) if found else None
 
