@@ -84,7 +84,10 @@ class InfluxExporter:
     async def collect_for_ever(self, every_s: float) -> None:
         while True:
             await asyncio.sleep(every_s)
-            await self.collect()
+            try:
+                await self.collect()
+            except Exception:  # a mistake with one sample must not end the collecting of all that follow
+                _log.exception("samples could not be collected")
 
     async def collect(self) -> None:
         """Put the samples that arrived since the last call into the buffer, and what the jobs do now."""

@@ -10,6 +10,8 @@ import urllib.error
 import urllib.request
 from urllib.parse import urlencode
 
+from muster.lib.deadlines import Deadline, guarded_opener
+from muster.lib.redirects import NoRedirects
 from muster.settings.influx import InfluxSettings
 
 _TIMEOUT_S = 10.0
@@ -40,8 +42,6 @@ class InfluxDatabase:
         if settings.user:
             account = base64.b64encode(f"{settings.user}:{password}".encode()).decode("ascii")
             self._headers["Authorization"] = f"Basic {account}"
-        # The opener ignores proxies in the environment, because the database is usually in the local network.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def create(self) -> None:
         """Create the database if it does not exist. Raises AccountRefused if the account may not do so."""
@@ -56,13 +56,24 @@ class InfluxDatabase:
     def _send(self, path: str, body: bytes, kind: str) -> None:
         headers = {**self._headers, "Content-Type": kind}
         request = urllib.request.Request(self._url + path, body, headers, method="POST")  # noqa: S310 - http(s), checked
-        try:
-            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                answer.read()
-        except urllib.error.HTTPError as error:
-            raise _refusal(error.code, _error_text(error)) from None
-        except (OSError, http.client.HTTPException) as error:
-            raise InfluxUnavailable(f"does not respond: {getattr(error, 'reason', None) or error}") from None
+        with Deadline(_TIMEOUT_S) as deadline:
+            # Proxies of the environment are left out, because the database is usually in the local network.
+            opener = guarded_opener(deadline, urllib.request.ProxyHandler({}), NoRedirects())
+            try:
+                with opener.open(request, timeout=_TIMEOUT_S) as answer:
+                    answer.read(1)
+            except urllib.error.HTTPError as error:
+                with error:
+                    raise _refusal(error.code, _error_text(error)) from None
+            except (OSError, http.client.HTTPException) as error:
+                why = (
+                    f"no answer within {_TIMEOUT_S:g} s"
+                    if deadline.is_over
+                    else getattr(error, "reason", None) or error
+                )
+                raise InfluxUnavailable(f"does not respond: {why}") from None
+            except UnicodeError:  # a host name that no name server could know
+                raise InfluxUnavailable("cannot be reached: the name of its host is none") from None
 
 
 def _refusal(status: int, text: str) -> Exception:
@@ -70,6 +81,8 @@ def _refusal(status: int, text: str) -> Exception:
         return DatabaseMissing(text)
     if status in (401, 403):
         return AccountRefused(f"refuses the account: {text}")
+    if status < 400:
+        return InfluxUnavailable(f"answers {status}: it is at another address")
     if status == 429 or status >= 500:
         return InfluxUnavailable(f"answers {status}: {text}")
     return PointsRefused(f"answers {status}: {text}")

@@ -16,6 +16,7 @@ import structlog
 from pydantic_core import from_json, to_json
 
 from muster.lib.backoff import exponential
+from muster.lib.redirects import NoRedirects
 from muster.logserver.index import Index
 from muster.logserver.line_files import LineFiles
 
@@ -47,7 +48,7 @@ class Notifier:
         self._left_out = 0
         self._problem = ""
         # The opener ignores proxies in the environment, as all parts of Muster do that talk to neighbours.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects())
         self._thread = threading.Thread(target=self._run, name="logserver-notify", daemon=True)
         self._thread.start()
 
@@ -116,7 +117,7 @@ class Notifier:
                 answer.read(1)
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code >= 500 or error.code in _LATER:
+            if error.code < 400 or error.code >= 500 or error.code in _LATER:
                 raise _Away(f"answered {error.code}") from None
             self._left_out += 1
             _log.warning("a record is left out, because it was refused", status=error.code)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from muster.lib.deadlines import Deadline, guarded_opener
+from muster.lib.redirects import NoRedirects
 from muster.ports.notifying import NotDelivered
 from muster.version import __version__
 
@@ -35,13 +36,6 @@ class Answered:
             return None
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would become a GET without its content, which succeeds and delivers nothing."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
 def post(address: str, body: bytes, timeout_s: float, headers: Mapping[str, str] | None = None) -> Answered:
     """Raises NotDelivered if there is no answer, or if its status is not 2xx. Whatever happens, nothing is sent after
     the timeout; the text of an answer that has not ended then is what has come of it."""
@@ -50,7 +44,7 @@ def post(address: str, body: bytes, timeout_s: float, headers: Mapping[str, str]
     request = urllib.request.Request(address, body, sent, method="POST")  # noqa: S310 - http(s), checked when read
     with Deadline(timeout_s) as deadline:
         try:
-            with guarded_opener(deadline, _NoRedirects()).open(request, timeout=timeout_s) as answer:
+            with guarded_opener(deadline, NoRedirects()).open(request, timeout=timeout_s) as answer:
                 return Answered(answer.status, _text(answer))
         except urllib.error.HTTPError as error:
             with error:

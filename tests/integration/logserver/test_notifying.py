@@ -29,7 +29,14 @@ class Webhook:
                 if outer.status == 200:
                     outer.got.append(body)
                 self.send_response(outer.status)
+                if outer.status == 302:
+                    self.send_header("Location", "/elsewhere")
                 self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                """What a POST becomes that is sent elsewhere."""
+                self.send_response(200)
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
@@ -93,6 +100,17 @@ def test_somebody_who_does_not_answer_does_not_hold_up_the_taking_of_records(tmp
         assert hook.got == []
         hook.is_free.set()
         wait_until(hook, server, list(range(1, 51)))
+
+
+def test_a_record_that_is_sent_elsewhere_is_not_taken_and_waits(tmp_path: Path) -> None:
+    with webhook() as hook, running_log_server(tmp_path, "--notify", hook.url) as server:
+        hook.status = 302
+        server.send([record(1)])
+        for _ in polls(60):
+            if server.call("GET", "/v1/status")[1]["notify"]["problem"] == "answered 302":
+                break
+        hook.status = 200
+        wait_until(hook, server, [1])
 
 
 def test_a_record_that_is_refused_is_left_out(tmp_path: Path) -> None:

@@ -49,7 +49,14 @@ def tiny() -> Iterator[TinyInflux]:
                 if status == 204:
                     state.written += body.splitlines()
             self.send_response(status)
+            if status in (301, 302):
+                self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            """What a POST becomes that is sent elsewhere."""
+            self.send_response(204)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -90,7 +97,17 @@ def test_each_sample_is_sent_once(tiny: TinyInflux) -> None:
 
 @pytest.mark.parametrize(
     ("status", "sent", "waiting", "dropped"),
-    [(500, 0, 2, 0), (503, 0, 2, 0), (401, 0, 2, 0), (404, 0, 2, 0), (400, 0, 0, 2), (413, 0, 0, 2), (204, 2, 0, 0)],
+    [
+        (500, 0, 2, 0),
+        (503, 0, 2, 0),
+        (301, 0, 2, 0),
+        (302, 0, 2, 0),
+        (401, 0, 2, 0),
+        (404, 0, 2, 0),
+        (400, 0, 0, 2),
+        (413, 0, 0, 2),
+        (204, 2, 0, 0),
+    ],
 )
 def test_points_wait_unless_they_can_never_be_taken(
     tiny: TinyInflux, status: int, sent: int, waiting: int, dropped: int
