@@ -61,6 +61,20 @@ async def test_a_batch_that_is_delivered_twice_is_stored_once(store: Store) -> N
     assert once[0].points == len(await store.metric_points(job.id, 1, "loss")) == 4
 
 
+async def test_points_far_apart_and_of_one_step_are_told_from_known_ones(store: Store) -> None:
+    job = await put(store)
+    many = [loss(step, 1.0) for step in range(500)] + [loss(7, value, 50.0) for value in (1.0, math.nan, math.inf)]
+    await store.apply(batch(job, *many))
+    await store.apply(
+        batch(job, *many[::-1], loss(-3, 1.0), loss(7, 2.0, 50.0), loss(7, -math.inf, 50.0), loss(900, 1.0))
+    )
+    await store.apply(batch(job, loss(0, 1.0), loss(10**9, 1.0), loss(900, 1.0)))
+    points = await store.metric_points(job.id, 1, "loss")
+    assert len(points) == len({point.key for point in points}) == len(many) + 5
+    (series,) = await store.metric_series([job.id])
+    assert (series.points, series.last.step) == (len(points), 10**9)
+
+
 async def test_values_that_are_not_finite_come_back_and_are_no_extremes(store: Store) -> None:
     job = await put(store)
     await store.apply(batch(job, loss(1, math.inf), loss(2, -math.inf), loss(3, math.nan)))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, tuple_, update
 
 from muster.domain.errors import NotFound
 from muster.domain.experiments.job_metrics import (
@@ -24,6 +24,8 @@ from muster.stores.tables import jobs, metric_cursors, metric_points, metric_ser
 
 _IDS_AT_ONCE = 500
 """SQLite takes a limited number of values in a statement."""
+_POINTS_AT_ONCE = 200
+_POINT = (metric_points.c.step, metric_points.c.at, metric_points.c.value, metric_points.c.special)
 _ORDER = (metric_series.c.job_id, metric_series.c.attempt, metric_series.c.name)
 
 
@@ -43,13 +45,12 @@ def store_metrics(connection: Connection, batch: MetricBatch) -> None:
             continue
         number = _number(batch.job_id, batch.attempt, name)
         after = summed_up(batch.job_id, batch.attempt, [*points, *summed.get(name, ())], before)
-        new = _unknown(connection, number, points)[: max(0, room)] if points else []
+        new = _unknown(connection, number, points, before)[:room] if points and room > 0 else []
         room -= len(new)
         after = known[name] = replace(after, points=after.points + len(new))
         _put_series(connection, number, after, is_new=before is None)
         if new:
-            rows = [{"series": number, "step": one.step, "at": one.at, **_value_columns(one.value)} for one in new]
-            connection.execute(insert(metric_points), rows)
+            connection.execute(insert(metric_points), [{"series": number, **_point_columns(one)} for one in new])
 
 
 def point_counts(connection: Connection, job_ids: Sequence[str], attempt: int) -> dict[str, int]:
@@ -82,9 +83,8 @@ def series_of(
 def points_of(
     connection: Connection, job_id: str, attempt: int, name: str, first_step: int | None = None
 ) -> list[MetricPoint]:
-    columns = metric_points.c.step, metric_points.c.at, metric_points.c.value, metric_points.c.special
     query = (
-        select(*columns)
+        select(*_POINT)
         .where(metric_points.c.series == _number(job_id, attempt, name))
         .order_by(metric_points.c.step, metric_points.c.at)
     )
@@ -130,20 +130,20 @@ def _stored_points(connection: Connection, job_id: str) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-def _unknown(connection: Connection, number: int, points: Sequence[MetricPoint]) -> list[MetricPoint]:
-    """Those of the points that are not stored, each once."""
-    steps = [point.step for point in points]
-    query = select(metric_points).where(
-        metric_points.c.series == number, metric_points.c.step.between(min(steps), max(steps))
-    )
-    known = {
-        MetricPoint("", row.step, row.at, float(row.special) if row.special else row.value).key
-        for row in connection.execute(query).all()
-    }
-    new: dict[tuple[int, float, str], MetricPoint] = {}
-    for point in points:
-        if point.key not in known:
-            new[point.key] = point
+def _unknown(
+    connection: Connection, number: int, points: Sequence[MetricPoint], before: MetricSeries | None
+) -> list[MetricPoint]:
+    """Those of the points that are not stored, each once. Each is looked for by itself, because two points may be as
+    far apart as the curve is long. None is stored beyond the last step."""
+    new = {point.key: point for point in points}
+    asked = [] if before is None else [point for point in new.values() if point.step <= before.last.step]
+    for begin in range(0, len(asked), _POINTS_AT_ONCE):
+        some = [_point_columns(point) for point in asked[begin : begin + _POINTS_AT_ONCE]]
+        query = select(*_POINT).where(
+            metric_points.c.series == number, tuple_(*_POINT).in_([tuple(one.values()) for one in some])
+        )
+        for step, at, value, special in connection.execute(query).all():
+            new.pop(MetricPoint("", step, at, float(special) if special else value).key, None)
     return list(new.values())
 
 
@@ -178,6 +178,10 @@ def _series(row: Row[Any]) -> MetricSeries:
         None if row.lowest_step is None else Extreme(row.lowest_step, row.lowest_value),
         None if row.highest_step is None else Extreme(row.highest_step, row.highest_value),
     )
+
+
+def _point_columns(point: MetricPoint) -> dict[str, Any]:
+    return {"step": point.step, "at": point.at, **_value_columns(point.value)}
 
 
 def _value_columns(value: float) -> dict[str, Any]:
