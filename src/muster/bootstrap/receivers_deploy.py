@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from muster.bootstrap.error_printing import print_error
+from muster.bootstrap.error_printing import plain, print_error
 from muster.bootstrap.receivers_clusters import cluster_notes
 from muster.bootstrap.receivers_login import write_login
 from muster.bootstrap.receivers_refused import open_log_server, refused_here, unknown_log_server
@@ -107,7 +107,7 @@ def _deploy(plan: ReceiversPlan, *, is_dry_run: bool) -> None:
     gone = [address for address in before if address not in {step.instance.address for step in steps}]
     about_log_server = (*unknown_log_server(plan.settings), *open_log_server(plan.settings))
     for note in (*plan.notes, *about_log_server, *cluster_notes(plan, deployment)):
-        sys.stderr.write(f"note: {note}\n")
+        sys.stderr.write(f"note: {plain(note)}\n")
     for line in (*(line for step in steps for line in step.lines()), *store.lines(), *_left(deployment, gone)):
         _say(line)
     if is_dry_run:
@@ -215,12 +215,12 @@ def _run(deployment: Deployment, addresses: Sequence[Address], gone: Sequence[Ad
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"{plain(line)}\n")
     sys.stdout.flush()
 
 
 def _tell(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{plain(line)}\n")
     sys.stderr.flush()
 
 

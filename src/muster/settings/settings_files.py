@@ -15,16 +15,21 @@ from muster.wire.python_files import read_python_literals
 from muster.wire.spec_problems import UNKNOWN_KEY, problems_of
 
 Model = TypeVar("Model", bound=BaseModel)
+_LARGEST_BYTES = 4 << 20
 
 
 def read_settings_file(path: Path, keys: str) -> Document:
     """A mapping. `keys` names some that it should have. Raises Invalid."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise Invalid(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
         raise Invalid(f"cannot read {path}: it is not UTF-8 text") from None
+    if len(content) > _LARGEST_BYTES:
+        raise Invalid(f"cannot read {path}: it has more than {_LARGEST_BYTES >> 20} MiB")
     try:
         document = read_python_literals(text) if path.suffix == ".py" else read_document(text)
     except Invalid as error:

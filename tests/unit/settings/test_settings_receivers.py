@@ -151,3 +151,8 @@ def test_nothing_is_said_of_a_monitor_that_can_tell_somebody(tmp_path: Path) -> 
 def test_a_name_for_all_settings_that_deployments_leave(tmp_path: Path) -> None:
     plan = read(tmp_path, "receivers: [a:1]\ndeploy_dir: /srv\nsettings: {privateJobs: true, keepData: 3d}\n")
     assert plan.settings.settings == {"privateJobs": True, "keepData": "3d"}
+
+
+def test_a_file_without_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(Invalid, match="more than 4 MiB"):
+        read_receivers_file(Path("/dev/zero"))
