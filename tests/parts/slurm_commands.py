@@ -72,6 +72,24 @@ class HeldSrun:
         raise AssertionError("nobody has called srun")
 
 
+_FAILS_ONCE = """#!/bin/sh
+case " $* " in *" --het-group={part} "*) mkdir {folder}/failed 2> /dev/null && exit 1 ;; esac
+exec {srun} "$@"
+"""
+
+
+class FailingSrun:
+    """Its `srun` fails once, for this part of a heterogeneous job."""
+
+    def __init__(self, folder: Path, part: int) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for name in ("sbatch", *_COMMANDS):
+            if name != "srun":
+                (folder / name).symlink_to(_found(name))
+        _write(folder / "srun", _FAILS_ONCE.format(folder=folder, part=part, srun=_found("srun")))
+
+
 _VERSION = """#!/bin/sh
 [ "$1" = --version ] && exec echo slurm {version}
 exec {sbatch} "$@"

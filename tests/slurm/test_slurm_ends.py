@@ -9,7 +9,7 @@ import pytest
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import RealSlurm, SlurmOptions
 from tests.parts.slurm_accounting import accounting_unavailable
-from tests.parts.slurm_commands import HeldSrun
+from tests.parts.slurm_commands import FailingSrun, HeldSrun
 from tests.parts.slurm_jobs import submit_noting
 from tests.parts.slurm_server import CLUSTER, serving_slurm
 from tests.parts.slurm_sharing import SharedSlurm, mend_cluster
@@ -140,6 +140,30 @@ def test_job_of_which_one_part_is_cancelled_in_slurm_is_cancelled(slurm_server: 
 
     assert slurm_server.wait(job)["state"] == "Cancelled"
     slurm.wait_until_empty()
+
+
+def test_gang_of_which_one_part_ends_without_a_trace_is_started_again(
+    slurm_server: MusterServer, slurm: RealSlurm
+) -> None:
+    """Slurm lets the other part run on."""
+    roles = {
+        "ps": {"command": "[ $MUSTER_ATTEMPT -gt 1 ] || sleep 1000"},
+        "worker": {"command": "[ $MUSTER_ATTEMPT -gt 1 ] || kill -KILL $PPID", "resources": {"gpu": 1}},
+    }
+    job = slurm_server.submit({"name": "parts", "cluster": CLUSTER, "roles": roles})["id"]
+
+    assert slurm_server.wait(job)["state"] == "Succeeded"
+    assert "Lost" in slurm_server.run("explain", job).stdout
+
+
+def test_gang_of_which_one_part_does_not_start_is_started_again(slurm: RealSlurm, tmp_path: Path) -> None:
+    commands = FailingSrun(tmp_path / "commands", part=1)
+    with serving_slurm(tmp_path / "home", slurm, commands=str(commands.folder)) as server:
+        roles = {"ps": {"command": "true"}, "worker": {"command": "true", "resources": {"gpu": 1}}}
+        job = server.submit({"name": "parts", "cluster": CLUSTER, "roles": roles})["id"]
+
+        assert server.wait(job)["state"] == "Succeeded"
+        assert "srun started no process for it" in server.run("explain", job).stdout
 
 
 def test_end_that_nobody_saw_is_learned_from_accounting(accounted_server: MusterServer, accounted: RealSlurm) -> None:

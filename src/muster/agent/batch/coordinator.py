@@ -97,10 +97,13 @@ class Coordinator:
         self._steps: List["subprocess.Popen[bytes]"] = []
         self._said: List[StepOutput] = []
         """What the steps print, in the same order."""
+        self._accounted: Set[int] = set()
+        """The steps that have ended before others, and whose tasks have ends."""
         self._endings: Dict[str, float] = {}
         """The tasks whose runners ask whether Slurm kills them, and until when they wait for the answer."""
         self._roots = {node_name(): spool.root}
         self._is_planned = False
+        self._cannot_begin = False
         self._stop_orders = StopOrders(gang)
         self._pieces: Deque[Tuple[Link, Dict[str, Any]]] = deque()
         self._marked: Set[Tuple[str, str]] = set()
@@ -115,10 +118,11 @@ class Coordinator:
         self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
         compiling = self._compiling()
         # When the gang is gone, what still runs of it ends with this process: Slurm sees to that.
-        while any(step.poll() is None for step in self._steps) and not self._gang.is_gone:
+        while any(step.poll() is None for step in self._steps) and not (self._gang.is_gone or self._cannot_begin):
             self._serve()
             self._answer_endings()
             self._pass_orders()
+            self._account_for_ended_steps()
         self._serve_rest()
         self._account_for_all()
         if compiling is not None:
@@ -285,6 +289,30 @@ class Coordinator:
             if link is not None and self._is_planned and grace_s < self._stopped.get(task, float("inf")):
                 self._stopped[task] = grace_s
                 link.send({"what": "stop", "grace_s": grace_s})
+
+    def _account_for_ended_steps(self) -> None:
+        """While other steps go on, Slurm says nothing of a step that has ended. Without some of its tasks, a gang
+        cannot begin."""
+        ended = [number for number, step in enumerate(self._steps) if step.poll() is not None]
+        if len(ended) == len(self._steps):
+            return
+        for number in ended:
+            uids = [task["id"] for task in self._order["groups"][number]["tasks"]]
+            is_heard = not any(uid in self._links and self._links[uid].is_open for uid in uids)
+            if number in self._accounted or self._said[number].is_open or not is_heard or self._pieces:
+                continue
+            self._accounted.add(number)
+            if not self._is_planned:
+                self._cannot_begin = True
+            elif self._said[number].killed_for is KilledFor.NOTHING and self._gang.facts() is not None:
+                self._gang.look(uids)
+                for uid in uids:
+                    self._write_lost(uid)
+
+    def _write_lost(self, uid: str) -> None:
+        """Its runner was killed, or could not write."""
+        if not self._has_told(uid, END):
+            self._spool.write_mark(self._gang, uid, END, {"at": time.time(), "kept": {"phase": "lost"}})
 
     def _account_for_all(self) -> None:
         """A task that could not write down its end has one all the same, with what is known of its cause. A gang whose
