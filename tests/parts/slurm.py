@@ -251,7 +251,7 @@ class RealSlurm:
         hosts = "".join(f"{self.node_address(name)} {name}\n" for name in self.nodes)
         (self.folder / "hosts").write_text(f"{Path('/etc/hosts').read_text()}{hosts}")
         self.conf.write_text(slurm_conf(self.folder, self._number, self.options))
-        (self.folder / "gres.conf").write_text(gres_conf())
+        (self.folder / "gres.conf").write_text(gres_conf(self.options))
         (self.folder / "cgroup.conf").write_text(cgroup_conf())
 
     def _start_munge(self) -> None:

@@ -45,6 +45,8 @@ class SlurmOptions:
     """A job that uses more memory than it asked for is killed."""
     limits_memory: bool = False
     """The kernel kills a process of a job that uses more memory than it asked for."""
+    has_gpu_types: bool = True
+    """Otherwise, only the features of a node say which GPUs it has."""
     extra: str = ""
     """More lines of slurm.conf."""
 
@@ -82,19 +84,24 @@ def slurm_conf(folder: Path, number: SlurmNumber, options: SlurmOptions) -> str:
     ]
     for index, node in enumerate(NODES):
         where = f"NodeHostname={host} NodeAddr={node_address(number, options, index)} Port={number.node_port(index)}"
-        size = f"CPUs={node.cpus} RealMemory={node.memory_mb} Gres=gpu:{node.gpu_type}:{node.gpus}"
+        size = f"CPUs={node.cpus} RealMemory={node.memory_mb} Gres=gpu:{_typed(node, options)}{node.gpus}"
         lines.append(f"NodeName={node.name} {where} {size} Feature={node.features} State=UNKNOWN")
     lines.append(f"PartitionName={DEFAULT_PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1")
     lines.append(f"PartitionName={URGENT_PARTITION} Nodes=ALL MaxTime=60 PriorityTier=10 PreemptMode=OFF")
     return "\n".join([*lines, options.extra, ""])
 
 
-def gres_conf() -> str:
+def gres_conf(options: SlurmOptions) -> str:
     lines = []
     for node in NODES:
         files = ",".join(_DEVICES[: node.gpus])
-        lines.append(f"NodeName={node.name} Name=gpu Type={node.gpu_type} File={files}\n")
+        type_ = f"Type={node.gpu_type} " if options.has_gpu_types else ""
+        lines.append(f"NodeName={node.name} Name=gpu {type_}File={files}\n")
     return "".join(lines)
+
+
+def _typed(node: SlurmNode, options: SlurmOptions) -> str:
+    return f"{node.gpu_type}:" if options.has_gpu_types else ""
 
 
 def cgroup_conf() -> str:

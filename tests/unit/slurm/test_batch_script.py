@@ -55,6 +55,22 @@ def test_roles_of_different_size_are_components_of_one_job() -> None:
     assert {"--ntasks=3", "--cpus-per-task=2", "--mem-per-cpu=2048M", "--gpus-per-task=v100:1"} <= set(second)
 
 
+def test_gpus_whose_gres_has_no_type_are_asked_for_by_the_feature_of_their_nodes() -> None:
+    options = SlurmOptions(submit=SubmitSettings(constraint="fast|new"), gpu_features={"volta": "V100"})
+    launch = launch_of(Role("ps", 1, ("true",), CPU), Role("worker", 2, ("true",), GPU), where=Where(labels={"x": "*"}))
+    script = batch_script(launch, options, PLACE, GpuTypes(options))
+    found = [line.removeprefix("#SBATCH ") for line in script.splitlines() if line.startswith("#SBATCH")]
+    first, second = found[: found.index("hetjob")], found[found.index("hetjob") :]
+    assert "--constraint=(fast|new)&x" in first
+    assert {"--gpus-per-task=1", "--constraint=(fast|new)&x&volta"} <= set(second)
+
+
+def test_feature_of_gpus_is_not_asked_for_where_the_gres_has_a_type() -> None:
+    found = directives(launch_of(Role("worker", 1, ("true",), GPU)), SlurmOptions(gpu_features={"volta": "V100"}))
+    assert "--gpus-per-task=v100:1" in found
+    assert not [one for one in found if one.startswith("--constraint")]
+
+
 @pytest.mark.parametrize(
     ("asked", "cpu_m", "wanted"),
     [

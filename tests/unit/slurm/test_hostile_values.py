@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.slurm.options import SlurmOptions
+from muster.backends.slurm.options import SlurmOptions, SubmitSettings
 from muster.backends.slurm.script.batch_script import batch_script, shown_script
 from muster.backends.slurm.script.option_values import directive
 from muster.backends.slurm.script.sbatch_options import GpuTypes
@@ -173,7 +173,17 @@ def test_names_that_clusters_have_are_taken(more: dict[str, Any]) -> None:
 
 
 def test_a_model_that_the_cluster_file_knows_may_have_any_name() -> None:
-    options = SlurmOptions(gpu_models={"rtx3090": "GeForce RTX 3090 (24 GB)"})
+    named = {"rtx3090": "GeForce RTX 3090 (24 GB)"}
     spec = read({"resources": {"gpu": 1, "gpuType": "GeForce RTX 3090 (24 GB)"}})
-    assert not list(cannot_honour(spec, replace(CLUSTER, options=options)))
+    for options in (SlurmOptions(gpu_models=named), SlurmOptions(gpu_features=named)):
+        assert not list(cannot_honour(spec, replace(CLUSTER, options=options)))
     assert list(cannot_honour(spec, CLUSTER))
+
+
+def test_a_feature_of_gpus_is_refused_beside_a_constraint_to_which_slurm_adds_nothing() -> None:
+    settings = SubmitSettings(constraint="(a&b)|[c|d]")
+    options = SlurmOptions(submit=settings, gpu_features={"volta": "V100"})
+    spec = read({"resources": {"gpu": 1, "gpuType": "V100"}})
+    (problem,) = cannot_honour(spec, replace(CLUSTER, options=options))
+    assert problem.path == "roles.worker.resources.gpuType"
+    assert not list(cannot_honour(spec, replace(CLUSTER, options=replace(options, gpu_features={}))))

@@ -12,7 +12,7 @@ from muster.backends.logins.options import Login
 from muster.backends.slurm.login.login_problems import login_problems
 from muster.backends.slurm.options import Expected, Order, SlurmOptions, SubmitAs, SubmitSettings
 from muster.backends.slurm.script.constraints import constraint_problem
-from muster.backends.slurm.script.option_values import is_gres_type, is_word
+from muster.backends.slurm.script.option_values import is_feature, is_gres_type, is_word
 from muster.backends.slurm.script.own_options import option_problem
 from muster.backends.slurm.user_logins import ACCOUNT, OWNER, LoginPattern, UserLogins
 from muster.domain.clusters import PhysicalCluster
@@ -63,6 +63,12 @@ def _gres_type(value: str) -> str:
     return value
 
 
+def _feature(value: str) -> str:
+    if not is_feature(value):
+        raise ValueError("expected a feature of nodes, such as a100")
+    return value
+
+
 def _variables(value: dict[str, str]) -> dict[str, str]:
     for name in value:
         if not _VARIABLE.fullmatch(name):
@@ -103,6 +109,7 @@ Word = Annotated[str, AfterValidator(_word)]
 Folder = Annotated[str, AfterValidator(_absolute)]
 SharedFolder = Annotated[Folder, AfterValidator(_shared_folder)]
 GresType = Annotated[str, AfterValidator(_gres_type)]
+Feature = Annotated[str, AfterValidator(_feature)]
 Variables = Annotated[dict[str, str], AfterValidator(_variables)]
 
 
@@ -213,6 +220,10 @@ class SlurmIn(SharedIn, SubmitIn):
     gpu_models: dict[GresType, str] = Field(
         default_factory=dict, description="What Muster calls the GPUs of a gres type."
     )
+    gpu_features: dict[Feature, str] = Field(
+        default_factory=dict,
+        description="What Muster calls the GPUs of nodes with a feature, where their gres has no type.",
+    )
     poll_every: Seconds = Field(1.0, description="How often Slurm is asked at most, while jobs are there.")
     lost_after: Seconds = Field(60.0, description="After so long without an answer, tasks are taken for lost.")
 
@@ -244,6 +255,7 @@ def _complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
         user_logins=UserLogins({owner: one.pattern() for owner, one in model.logins.items()}),
         user_root=model.shared_folder or own_root,
         gpu_models=dict(model.gpu_models),
+        gpu_features=dict(model.gpu_features),
         poll_s=model.poll_every,
     )
     return replace(cluster, lost_after_s=model.lost_after, options=options)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from muster.backends.slurm.answers.amounts import Amounts
 from muster.backends.slurm.answers.node_tables import NodeRecord, PartitionRecord
@@ -36,6 +37,7 @@ class ClusterView:
         names = _used_partitions(machines.partitions, options)
         records = [one for one in machines.nodes if not names or names & set(one.partitions)]
         self.gpu_types = tuple(sorted({type_ for one in records for type_ in one.gpus if type_}))
+        records = [with_featured_gpus(one, options) for one in records]
         self.nodes = tuple(
             _listed(one, own_by_node.get(one.name, Amounts()), self._cluster, options)
             for one in sorted(records, key=lambda one: one.name)
@@ -90,6 +92,20 @@ def _state(record: NodeRecord) -> NodeState:
     if words & {"DRAIN", "DRAINED", "DRAINING"} and not words & {"DOWN", "NOT_RESPONDING"}:
         return NodeState.DRAINING
     return NodeState.UNREACHABLE
+
+
+def with_featured_gpus(record: NodeRecord, options: SlurmOptions) -> NodeRecord:
+    """GPUs without a type get that of the feature of their node which says what they are."""
+    feature = next((name for name in options.gpu_features if name in record.features), "")
+    if not feature or not record.gpus.get(""):
+        return record
+    return replace(record, gpus=_typed(record.gpus, feature), used_gpus=_typed(record.used_gpus, feature))
+
+
+def _typed(gpus: Mapping[str, int], feature: str) -> Mapping[str, int]:
+    found = Counter(gpus)
+    found[feature] += found.pop("", 0)
+    return {type_: count for type_, count in found.items() if count}
 
 
 def pool_of(records: Iterable[NodeRecord], own: Amounts, options: SlurmOptions, note: str = "") -> Pool:
@@ -155,4 +171,4 @@ def _most_gpus(records: Iterable[NodeRecord], options: SlurmOptions) -> dict[str
 
 
 def _model(type_: str, options: SlurmOptions) -> str:
-    return options.gpu_models.get(type_, type_) or UNNAMED_MODEL
+    return options.gpu_models.get(type_) or options.gpu_features.get(type_, type_) or UNNAMED_MODEL

@@ -98,6 +98,8 @@ class SlurmOptions:
     """Muster's folder of each user's login, in which `${owner}` and `${user}` stand for the user and the account."""
     gpu_models: Mapping[str, str] = field(default_factory=dict)
     """What Muster calls the GPUs of a gres type."""
+    gpu_features: Mapping[str, str] = field(default_factory=dict)
+    """What Muster calls the GPUs of nodes with a feature, where their gres has no type."""
     poll_s: float = 1.0
 
     def submit_settings(self, cluster: str) -> SubmitSettings:

@@ -37,11 +37,13 @@ def cannot_honour(spec: JobSpec, cluster: PhysicalCluster) -> Iterator[Problem]:
         yield Problem("where.together", message, "leave it out, or write --switches in the cluster file")
     options = slurm_options(cluster)
     yield from _where(spec.where)
-    yield from _features(spec, options.submit_settings(spec.cluster or cluster.name))
-    gpu_types = GpuTypes(options)
+    settings, gpu_types = options.submit_settings(spec.cluster or cluster.name), GpuTypes(options)
+    yield from _features(spec, settings)
     for role in spec.roles:
         yield from _role(f"roles.{role.name}", role.stdin, role.resources.shares_gpu, bool(role.resources.extended))
-        yield from _gpu_models(f"roles.{role.name}.resources.gpuType", role.resources, gpu_types)
+        gpu_type = f"roles.{role.name}.resources.gpuType"
+        yield from _gpu_models(gpu_type, role.resources, gpu_types)
+        yield from _gpu_feature(gpu_type, spec, settings, gpu_types.feature_of(role.resources))
 
 
 def _where(where: Where) -> Iterator[Problem]:
@@ -68,9 +70,15 @@ def _features(spec: JobSpec, settings: SubmitSettings) -> Iterator[Problem]:
 
 def _gpu_models(path: str, asked: Resources, gpu_types: GpuTypes) -> Iterator[Problem]:
     for model in asked.gpu_models:
-        if not is_gpu_model(model) and gpu_types.type_of(model) is None:
+        if not is_gpu_model(model) and not gpu_types.is_known(model):
             hint = "`muster get nodes` shows the models that there are"
             yield Problem(path, f"{_quoted(model)} is not the name of a GPU model", hint)
+
+
+def _gpu_feature(path: str, spec: JobSpec, settings: SubmitSettings, gpu_feature: str) -> Iterator[Problem]:
+    if gpu_feature and settings.constraint and constraint_problem(job_constraint(spec, settings, gpu_feature)):
+        message = f"Slurm takes no feature of GPUs beside the cluster's own constraint {settings.constraint}"
+        yield Problem(path, message, "leave it out, or choose another virtual cluster")
 
 
 def _quoted(value: str) -> str:

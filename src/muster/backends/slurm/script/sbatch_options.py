@@ -2,7 +2,7 @@
 differ."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,8 @@ class Component:
     tasks: tuple[Task, ...]
     resources: Resources
     gpu_type: str = ""
+    gpu_feature: str = ""
+    """The feature of nodes that have such GPUs, if their gres has no type."""
 
     @property
     def cpus(self) -> int:
@@ -37,7 +39,7 @@ class Component:
     @property
     def amounts(self) -> Amounts:
         count, asked = len(self.tasks), self.resources
-        gpus = {self.gpu_type: count * asked.gpus} if asked.gpus else {}
+        gpus = {self.gpu_type or self.gpu_feature: count * asked.gpus} if asked.gpus else {}
         return Amounts(count * self.cpus, count * self.memory_bytes, gpus)
 
     @property
@@ -67,7 +69,9 @@ def components(gang: Gang, gpu_type_of: "GpuTypes") -> tuple[Component, ...]:
             found[-1][1].append(task)
         else:
             found.append((asked, [task]))
-    return tuple(Component(tuple(tasks), asked, gpu_type_of(asked)) for asked, tasks in found)
+    return tuple(
+        Component(tuple(tasks), asked, gpu_type_of(asked), gpu_type_of.feature_of(asked)) for asked, tasks in found
+    )
 
 
 def gang_amounts(gang: Gang, gpu_type_of: "GpuTypes") -> dict[str, Any]:
@@ -78,22 +82,32 @@ def gang_amounts(gang: Gang, gpu_type_of: "GpuTypes") -> dict[str, Any]:
 
 
 class GpuTypes:
-    """Which gres type has the GPUs that a task asks for. `known` are the types that the cluster has."""
+    """Says which gres type has the GPUs that a task asks for, or which feature has the nodes where they are. `known`
+    are the types that the cluster has."""
 
     def __init__(self, options: SlurmOptions, known: Iterable[str] = ()) -> None:
         self._models = {type_: options.gpu_models.get(type_, type_) for type_ in (*options.gpu_models, *known)}
+        self._features = options.gpu_features
 
     def __call__(self, asked: Resources) -> str:
-        """Empty if any GPU will do. A model that no type is known for is asked for by its own name, as one word."""
+        """Returns no type if any GPU will do, or those of nodes with a feature. A model for which neither is known is
+        asked for by its own name, as one word."""
         known = (type_ for type_ in map(self.type_of, asked.gpu_models) if type_ is not None)
-        return next(known, "_".join(asked.gpu_models[0].split()) if asked.gpu_models else "")
+        is_unknown = bool(asked.gpu_models) and not self.feature_of(asked)
+        return next(known, "_".join(asked.gpu_models[0].split()) if is_unknown else "")
+
+    def feature_of(self, asked: Resources) -> str:
+        """Returns no feature if nodes need none, or if a gres type says which GPUs are meant."""
+        if any(self.type_of(model) is not None for model in asked.gpu_models):
+            return ""
+        return next((found for model in asked.gpu_models if (found := _named(model, self._features)) is not None), "")
 
     def type_of(self, model: str) -> str | None:
         """Returns None if no type is known for the model."""
-        for type_, called in self._models.items():
-            if _plain(model) in (_plain(called), _plain(type_)):
-                return type_
-        return None
+        return _named(model, self._models)
+
+    def is_known(self, model: str) -> bool:
+        return self.type_of(model) is not None or _named(model, self._features) is not None
 
     def model(self, type_: str) -> str:
         return self._models.get(type_, type_)
@@ -120,7 +134,7 @@ def component_options(component: Component, spec: JobSpec, settings: SubmitSetti
         found.append("--nodes=1")
     if spec.where.not_nodes:
         found.append(f"--exclude={','.join(spec.where.not_nodes)}")
-    if constraint := job_constraint(spec, settings):
+    if constraint := job_constraint(spec, settings, component.gpu_feature):
         found.append(f"--constraint={constraint}")
     return found
 
@@ -155,9 +169,10 @@ def feature(key: str, value: str) -> str:
     return key if value == ANY_VALUE else f"{key}={value}"
 
 
-def job_constraint(spec: JobSpec, settings: SubmitSettings) -> str:
-    """The features that the job and the cluster file ask for."""
-    wanted: Sequence[str] = [feature(key, value) for key, value in sorted(spec.where.labels.items())]
+def job_constraint(spec: JobSpec, settings: SubmitSettings, gpu_feature: str = "") -> str:
+    """The features that the job and the cluster file ask for, and that of the GPUs of some of its tasks."""
+    named = [feature(key, value) for key, value in sorted(spec.where.labels.items())]
+    wanted: Sequence[str] = [*named, gpu_feature] if gpu_feature and gpu_feature not in named else named
     if settings.constraint:
         wanted = [
             f"({settings.constraint})" if wanted and is_choice(settings.constraint) else settings.constraint,
@@ -169,6 +184,14 @@ def job_constraint(spec: JobSpec, settings: SubmitSettings) -> str:
 def asked_minutes(spec: JobSpec) -> int:
     """The time limit that Slurm is told of a job that has one."""
     return min(_OPEN_END, math.ceil(((spec.time_limit_s or 0.0) + spec.grace_s + _SPARE_S) / 60))
+
+
+def _named(model: str, models: Mapping[str, str]) -> str | None:
+    """The type or the feature whose GPUs are called like this, in whatever spelling."""
+    for name, called in models.items():
+        if _plain(model) in (_plain(called), _plain(name)):
+            return name
+    return None
 
 
 def _plain(model: str) -> str:
