@@ -124,7 +124,10 @@ def test_login_that_does_not_work_holds_up_nobody_else(
                 break
         else:
             raise AssertionError(notes)
+
         server.run("kill", waiting, check=True)
+
+        assert server.wait(waiting)["state"] == "Cancelled", server.run("explain", waiting).stdout
 
 
 def test_check_says_which_logins_work(pool: HostPool, remote: RealSlurm, keys: Path, tmp_path: Path) -> None:

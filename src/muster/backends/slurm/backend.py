@@ -351,6 +351,7 @@ class SlurmBackend:
             raise BackendError(unready[0].message, reason=unready[0].code)
         if not login.is_open:
             await login.gangs()  # the login node says where the nodes find it
+        self._logins.submits(login)
         token = secrets.token_hex(16)
         script = batch_script(launch, login.options, login.place(token), self._gpu_types())
         answer = await self._submitted(
@@ -448,7 +449,7 @@ class SlurmBackend:
         except BackendError as error:
             self._away(error)
             return Observed((), Scope())
-        return Observed(tuple(seen), Scope(everything=not self._silent))
+        return Observed(tuple(seen), Scope(everything=not self._missing))
 
     async def _observations(self, gangs: Sequence[GangMarks], jobs: Jobs) -> list[Observation]:
         """Marks that were written after they were read are read again, before Slurm's word is taken for an end."""
@@ -515,9 +516,14 @@ class SlurmBackend:
         if found is None:
             await self._gangs()
             found = self._logins.of_task(task)
-        if found is None and self._silent:
-            raise Unreachable(next(iter(self._silent.values())))
+        if found is None and self._missing:
+            raise Unreachable(self._missing[0])
         return found or self._logins.service
+
+    @property
+    def _missing(self) -> list[str]:
+        """Why logins did not answer last by which something may have been submitted."""
+        return [why for owner, why in self._silent.items() if self._logins.has_submitted(owner)]
 
     async def _jobs(self, gangs: Sequence[GangMarks]) -> Jobs:
         """What is known of the jobs of these gangs that are not over. Slurm is asked if that is too old."""

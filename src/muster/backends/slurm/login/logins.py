@@ -59,8 +59,16 @@ class Logins:
             raise Rejected(words, reason=REFUSED)
         if found.options != wanted:
             raise Unreachable(f"the login of {owner} changes when the jobs that it has there have ended")
-        self._register.add(owner)
         return found
+
+    def submits(self, login: SlurmLogin) -> None:
+        """Notes that something is about to be submitted by this login."""
+        if login.owner:
+            self._register.add(login.owner)
+
+    def has_submitted(self, owner: str) -> bool:
+        """Says whether this server, or one before it, may have submitted anything by this login."""
+        return not owner or owner in self._register.owners
 
     def shown_for(self, owner: str) -> SlurmLogin:
         """The login that would be used. Nothing is connected."""
