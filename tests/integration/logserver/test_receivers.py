@@ -62,7 +62,8 @@ def wait_for_ends(log_server: LogServer, jobs: list[str]) -> dict[str, list[str]
 
 def health(server: MusterServer) -> Any:
     """Asks again while a database that two servers share is busy on a slow machine."""
-    status, answer = 0, None
+    status: int = 0
+    answer: Any = None
     for _ in polls(20):
         status, answer = server.call("GET", "/api/v1/server/health")
         if status != 503:
