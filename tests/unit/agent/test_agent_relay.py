@@ -15,6 +15,7 @@ from muster.agent.batch.relayed import RelayedSpool, RelayLink
 from muster.agent.batch.spool import SEALED, Gang, Spool
 from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import write_json
+from muster.agent.tasks.port_ranges import ephemeral_range
 
 pytestmark = pytest.mark.timeout(60)
 KEY, TASK, TOKEN = "job.1", "job.1.worker.0", "a token"
@@ -77,6 +78,19 @@ def test_next_relay_serves_gangs_that_run_where_the_one_before_it_did(spool: Spo
 
     for known in (port, relay.port):
         assert RelayLink(f"127.0.0.1,{known}", TOKEN, KEY).ask({"what": "orders"}) == {"orders": {}}
+
+
+def test_relay_listens_where_no_outgoing_connection_can_take_its_port(spool: Spool) -> None:
+    low, high = ephemeral_range()
+    assert not low <= Relay(spool).port <= high
+
+
+def test_relay_finds_a_port_also_if_all_are_for_outgoing_connections(
+    spool: Spool, gang: Gang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.agent.batch.relay.ephemeral_range", lambda: (1024, 65535))
+    link = RelayLink(f"127.0.0.1,{Relay(spool).port}", TOKEN, KEY)
+    assert link.ask({"what": "orders"}) == {"orders": {}}
 
 
 def test_relay_is_reached_at_every_network_of_the_login_node(

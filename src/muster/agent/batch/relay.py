@@ -26,10 +26,14 @@ from muster.agent.errors import AgentError
 from muster.agent.node.addresses import address
 from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import read_json, write_json
+from muster.agent.tasks.port_ranges import DEFAULT_RANGE, candidates, ephemeral_range
 
 PIECE_BYTES = 4 << 20
 _PLACE = "relay.json"
 Operation = Callable[[Spool, Gang, Mapping[str, Any]], Dict[str, Any]]
+_PORTS = (DEFAULT_RANGE[1] + 1, 65535)
+"""Those below are for tasks."""
+_MOST_TRIES = 200
 _MOST_PORTS = 16
 _MOST_LINKS = 8
 _RETRY_S = 0.5
@@ -54,7 +58,7 @@ class Relay:
             self._serve_at(listening(port))
         taken = self._listen_at([known for known in _known_ports(spool) if known != port])
         if not self._ports:
-            self._serve_at(listening())
+            self._serve_at(_listening_where_no_connection_begins())
         write_json(os.path.join(spool.root, _PLACE), {"ports": [*self._ports, *taken][:_MOST_PORTS]})
         if taken:
             threading.Thread(target=self._listen_later, args=(taken,), daemon=True).start()
@@ -166,6 +170,19 @@ class Relay:
 
     def _output(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
         return self._outputs.take(gang, _own_task(gang, message), message)
+
+
+def _listening_where_no_connection_begins() -> socket.socket:
+    """The next agent has to listen at the same port, for the gangs that run. It could not for as long as the kernel has
+    given that port to an outgoing connection of anybody, and for a minute after it."""
+    ports = candidates(_PORTS, ephemeral_range())
+    first = os.getpid() % max(1, len(ports))
+    for port in (ports[first:] + ports[:first])[:_MOST_TRIES]:
+        try:
+            return listening(port)
+        except OSError:
+            continue
+    return listening()
 
 
 def _known_ports(spool: Spool) -> List[int]:
