@@ -2,9 +2,10 @@
 
 from functools import partial
 
-from muster.backends.kinds import BackendKind, Builder, Site
+from muster.backends.kinds import BackendKind, Builder, Examination, Site
 from muster.backends.ssh.cluster_file.kind import SSH_CLUSTERS
 from muster.backends.ssh.machine_identity import Machine, MachineIdentities
+from muster.domain.clusters import PhysicalCluster
 
 
 def _builder(site: Site) -> Builder:
@@ -25,4 +26,10 @@ def _builder(site: Site) -> Builder:
     )
 
 
-SSH = BackendKind(SSH_CLUSTERS, _builder)
+def _examine(cluster: PhysicalCluster) -> Examination:
+    from muster.backends.ssh.examination import examine
+
+    return examine(cluster)
+
+
+SSH = BackendKind(SSH_CLUSTERS, _builder, _examine)

@@ -42,7 +42,7 @@ def command() -> None:
 @click.option(
     "--connect",
     is_flag=True,
-    help="Also ask Kubernetes and Slurm clusters whether jobs could run there, and what is missing.",
+    help="Also ask the clusters whether jobs could run there, and what is missing.",
 )
 @output_option("table", "json", "yaml")
 def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: str) -> None:
@@ -55,8 +55,9 @@ def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: s
     that is not YAML is read as a list of nodes such as gpu_slaver_info.json. A user or group in an access list that the
     server's database does not have is a warning. The command changes nothing, and contacts no cluster without
     --connect. Of Kubernetes, that says which kubeconfig, context and namespace are used; of Slurm, it compares the
-    partitions and the versions that the file expects with what is there. It is a mistake, too, if no job could run
-    there; rights without which jobs run are warnings.
+    partitions and the versions that the file expects with what is there; to machines over SSH, it logs in and looks
+    for Python. It is a mistake, too, if no job could run there; rights without which jobs run are warnings, and so
+    are machines that cannot be used while others can.
 
     \b
     Examples:
