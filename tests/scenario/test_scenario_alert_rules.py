@@ -365,6 +365,24 @@ async def test_a_hung_job_is_stopped_or_started_again_by_its_rule(lab: Laborator
     assert stopped.reason == "killed by alert:Stop"
 
 
+async def test_a_job_that_hangs_each_time_is_started_again_three_times_and_no_more(
+    lab: Laboratory, rules: Rules
+) -> None:
+    job_id = await a_hung_job(lab)
+    rules.use(replace(HUNG, for_s=0, actions=(AlertAction.RESTART,)))
+    rounds = rounds_of(lab, rules)
+    for attempt in (1, 2, 3, 4):
+        await lab.becomes(job_id, "Running", attempt=attempt)
+        sample(lab, job_id, 95.0, 95.0)
+        await rounds.round()
+        lab.pass_time(400)
+        sample(lab, job_id, 95.0, 0.0)
+        await rounds.round()
+    assert (await lab.job(job_id)).attempt == 4
+    assert (await audited(lab)).count("job.restart") == 3
+    assert (await the_alert(lab)).done == ("restart: not done, rules have started the job again 3 times already",)
+
+
 async def the_alert(lab: Laboratory) -> AlertRecord:
     found = await lab.context.store.alert_history(owner=None, since=0, until=1e12, rule=None, limit=1)
     return found[0]

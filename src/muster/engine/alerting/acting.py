@@ -22,6 +22,8 @@ from muster.engine.state.event_builders import audit_event
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.alerting")
+_MOST_RESTARTS = 3
+"""Rules start a job again at most so often: one that hangs each time would hold its GPUs for ever."""
 LABEL = "alert"
 """The label of jobs that a rule tags; its value is the name of the rule."""
 
@@ -98,6 +100,9 @@ async def _restart(context: Context, record: AlertRecord, actor: str) -> str:
         job = entry.job
         if job.attempt != record.attempt or not isinstance(job.state, Starting | Running):
             return "that attempt has ended already"
+        earlier = await context.store.events(job_id=job.id, prefix="audit.job.restart", limit=_MOST_RESTARTS)
+        if len(earlier) >= _MOST_RESTARTS:
+            return f"not done, rules have started the job again {_MOST_RESTARTS} times already"
         now = context.clock()
         await context.apply(Change(events=[audit_event("job.restart", actor, now, job=job, reason=record.message)]))
         await stop(context, entry, Verdict(Outcome.PREEMPT, f"started again by {actor}: {record.message}"))
