@@ -10,7 +10,7 @@ from muster.domain.failures.exit_causes import LOGIN_UNREACHABLE
 from muster.ports.backend import Observation, Phase
 
 UNKNOWN_JOB = "slurm-forgot"
-_STARTING = "Slurm has given it nodes, and it is about to start there."
+_STARTING = "Slurm has given it nodes, and it is about to start there"
 
 
 def observations(gang: GangMarks, job: JobFacts | None) -> Iterator[Observation]:
