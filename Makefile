@@ -112,7 +112,7 @@ fmt: setup-dev ## format the code
 
 lock: setup-dev ## write requirements.lock anew: all dependencies of the server with hashes
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-tools>=7.5,<8'
-	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-header --no-annotate --no-emit-index-url \
+	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --no-strip-extras --no-header --no-annotate --no-emit-index-url \
 	  --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
 docs: setup-dev setup-system ## write docs/reference anew from the code, and the outputs in the guides from real runs

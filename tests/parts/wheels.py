@@ -36,5 +36,6 @@ def _download(folder: Path, python: str, *wanted: str) -> None:
     done = subprocess.run(
         [*command, "--dest", str(folder), *wanted], capture_output=True, text=True, timeout=600, check=False
     )
+    assert "hash" not in done.stderr, f"requirements.lock cannot be installed: make lock\n{done.stderr[-2000:]}"
     if done.returncode:
         raise WheelsMissing(f"the wheels cannot be downloaded: {done.stderr.strip()[-300:]}")
