@@ -63,6 +63,7 @@ def test_helm_installs_and_removes_the_operator_for_jobs_of_another_namespace(cl
     helm(cluster, "install", "paddle", CHART, "--wait", f"--timeout={WITHIN_S}s", *settings)
     jobs = KubeNamespace(cluster, "trainings")
     run_example(jobs)
+    await_garbage_collection(jobs)
     begin_endless_job(jobs)
     helm(cluster, "upgrade", "paddle", CHART, "--wait", f"--timeout={WITHIN_S}s", *settings, "--set", "crd.keep=true")
     helm(cluster, "uninstall", "paddle", "--wait", f"--timeout={WITHIN_S}s")
@@ -166,6 +167,13 @@ def offer_data(jobs: KubeNamespace, folder: Path) -> None:
 def run_example(jobs: KubeNamespace) -> None:
     jobs.create(example(DEPLOY / "examples" / "wide_and_deep.yaml"))
     jobs.await_object("PaddleJob", "wide-ande-deep", lambda one: phase(one) == "Completed", WITHIN_S)
+
+
+def await_garbage_collection(jobs: KubeNamespace) -> None:
+    """Kubernetes looks for new definitions every half a minute. If one goes before it was found, what its objects own
+    stays behind."""
+    jobs.kubectl("delete", "pdj", "wide-ande-deep", "--timeout=120s")
+    jobs.await_all("Pod", lambda found: not found, timeout_s=WITHIN_S)
 
 
 def begin_endless_job(jobs: KubeNamespace) -> None:
