@@ -6,3 +6,6 @@ Does not belong here: any decision about which task runs where. The agent does w
 
 Tasks outlive the agent. What is known of a task lies in its folder; the process memory is only a view of it.
 """
+
+OLDEST_PYTHON = (3, 8)
+"""The first release that the agent runs with."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from muster.agent import OLDEST_PYTHON
 from muster.agent.system.frames import Message
 from muster.backends.agents.agent_channel import AgentLink
 from muster.backends.kinds import Examination
@@ -21,7 +22,6 @@ from muster.domain.errors import BackendError, MusterError
 _NAME = "muster-check"
 _AT_ONCE = 8
 _NOTED = ("driver", "cuda", "cudnn")
-_OLDEST_PYTHON = (3, 8)
 
 
 def examine(cluster: PhysicalCluster) -> Examination:
@@ -136,8 +136,8 @@ def python_problems(python: str, found: Mapping[str, str]) -> list[str]:
     node, version = found.get("node", "a node"), found.get("python")
     if version is None:
         return [f"python: {python} cannot be run on {node}; name one that all compute nodes have"]
-    if tuple(map(int, version.split(".")[:2])) < _OLDEST_PYTHON:
-        wanted = ".".join(map(str, _OLDEST_PYTHON))
+    if tuple(map(int, version.split(".")[:2])) < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
         return [f"python: {python} is Python {version} on {node}, and {wanted} or newer is needed"]
     return []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import asyncssh
 
+from muster.agent import OLDEST_PYTHON
 from muster.backends.kinds import Examination
 from muster.backends.logins.host_keys import HostKeyStore
 from muster.backends.logins.login import logged_in
@@ -18,7 +19,7 @@ from muster.domain.errors import MusterError
 
 _AT_ONCE = 8
 _ANSWER_WITHIN_S = 20.0
-_OLDEST_PYTHON = (3, 8)
+_ANOTHER = "`python` in the cluster file names another one"
 _VERSION = "import sys; print(*sys.version_info[:2])"
 
 
@@ -67,9 +68,8 @@ def python_problem(python: str, out: str, err: str) -> str:
     words = (out.splitlines() or [""])[-1].split()
     if len(words) != 2 or not all(word.isdigit() for word in words):
         said = " ".join(err.split())[-200:] or "it printed nothing"
-        return f"{python} does not run there: {said} (`python` in the cluster file names another one)"
-    version = int(words[0]), int(words[1])
-    if version < _OLDEST_PYTHON:
-        shown = ".".join(words)
-        return f"{python} is Python {shown}; 3.8 or newer is needed (`python` in the cluster file names another one)"
+        return f"{python} does not run there: {said} ({_ANOTHER})"
+    if (int(words[0]), int(words[1])) < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
+        return f"{python} is Python {'.'.join(words)}; {wanted} or newer is needed ({_ANOTHER})"
     return ""
