@@ -20,7 +20,7 @@ _INTERNAL = 500
 _UNAVAILABLE = 503
 _BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
 _DONE_NOTHING = (501, _UNAVAILABLE, 507)
-"""Of the answers that tell of a fault of the server, those that it gives before it does anything."""
+"""The server gives these answers, which tell of a fault of its own, before it does anything."""
 
 
 @dataclass(frozen=True, slots=True)

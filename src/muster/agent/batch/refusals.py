@@ -9,7 +9,7 @@ from muster.agent.errors import AgentError
 
 REFUSED = "Slurm refused the job"
 _FULL = re.compile(r"\b(?:Assoc|QOS)(?:Grp|Max)SubmitJob\w*Limit\b")
-"""As many jobs of a user, an account or a QOS are there as may be, whether they run or wait."""
+"""Slurm says that a user, an account or a QOS has as many jobs there as it may, whether they run or wait."""
 _BEGINNING = re.compile(r"^(?:sbatch: )?(?:(?:error|fatal): )?(?:Batch job submission failed: |allocation failure: )?")
 _SAYS_NOTHING = re.compile(r"^(?:Try \"sbatch --help\"|sbatch: Warning: )|^\s*$")
 _NO_ACCOUNT = re.compile(r"^sudo: unknown user:? ", re.MULTILINE)

@@ -23,7 +23,7 @@ _SPARING_FROM = 48 << 20
 """From this size on, calls are summed up, so that the file has room for the rest of a long training."""
 _SPARED_EVERY_S = 1.0
 _SPARED_PART = 1 / 200
-"""Of the time since then, which is how far two lines of a name are apart at least."""
+"""Two lines of a name are at least this part of the time since then apart."""
 _MOST_SPARED = 10000
 """So many names are summed up; the server keeps far fewer."""
 _LONGEST_LINE = 60000
@@ -115,7 +115,7 @@ class _Writer:
 
 
 class _Summing:
-    """Of each name the points that wait to be written: the lowest, the highest and the last one, which are those that
+    """The points of each name that wait to be written: the lowest, the highest and the last one, which are those that
     the history has of a name."""
 
     def __init__(self) -> None:
